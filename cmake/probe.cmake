@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# What the compiler, the assembler and the linker can do. A kernel is left out (SMB3SIGN_WITHOUT_..., shown by `smb3sign
+# cpu`) only where this is an x86 compiler that cannot build it; on other processors its file is empty anyway.
+include(CheckCSourceCompiles)
+include(CheckLinkerFlag OPTIONAL)
+
+function(smb3sign_probe kernel target intrinsic)
+	check_c_source_compiles("
+		#if defined(__x86_64__) || defined(__i386__)
+		#include <immintrin.h>
+		__attribute__((target(\"${target}\"))) __m128i f(__m128i a, __m128i b);
+		__attribute__((target(\"${target}\"))) __m128i f(__m128i a, __m128i b) { return ${intrinsic}; }
+		#endif
+		int main(void) { return 0; }" SMB3SIGN_BUILDS_${kernel})
+	if(NOT SMB3SIGN_BUILDS_${kernel})
+		list(APPEND smb3sign_left_out SMB3SIGN_WITHOUT_${kernel})
+		set(smb3sign_left_out ${smb3sign_left_out} PARENT_SCOPE)
+	endif()
+endfunction()
+
+set(smb3sign_left_out)
+smb3sign_probe(AES_NI "aes,sse4.1" "_mm_aesenc_si128(a, b)")
+smb3sign_probe(PCLMUL "aes,pclmul,sse4.1" "_mm_clmulepi64_si128(a, b, 16)")
+smb3sign_probe(SHA_NI "sha,sse4.1" "_mm_sha256msg1_epu32(a, b)")
+
+set(CMAKE_REQUIRED_FLAGS "-Wl,--version-script=${PROJECT_SOURCE_DIR}/src/libsmb3sign.map -Wl,--undefined-version")
+check_c_source_compiles("int main(void) { return 0; }" smb3sign_version_script_undefined)
+set(CMAKE_REQUIRED_FLAGS "-Wl,--version-script=${PROJECT_SOURCE_DIR}/src/libsmb3sign.map")
+check_c_source_compiles("int main(void) { return 0; }" smb3sign_version_script_plain)
+unset(CMAKE_REQUIRED_FLAGS)
+if(smb3sign_version_script_undefined OR smb3sign_version_script_plain)
+	set(smb3sign_version_script ON)
+endif()
