@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Processor features that kernels ask for, less those that SMB3SIGN_CPU_DISABLE removes. */
+#ifndef SMB3SIGN_CPU_H
+#define SMB3SIGN_CPU_H
+
+#include <stdint.h>
+
+enum {
+	SMB3SIGN_CPU_SSSE3 = 1u << 0,
+	SMB3SIGN_CPU_SSE41 = 1u << 1,
+	SMB3SIGN_CPU_AES = 1u << 2,
+	SMB3SIGN_CPU_PCLMUL = 1u << 3,
+	SMB3SIGN_CPU_SHA = 1u << 4
+};
+
+/* Features this process may use: read once, the override applied. Any thread, any time. */
+uint32_t smb3sign_cpu_features(void);
+
+/* Features the processor and the operating system offer, from the architecture's own file; 0 where there is none. */
+uint32_t smb3sign_cpu_detect(void);
+
+#endif

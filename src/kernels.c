@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The lists of kernels, best first. Adding a kernel is a file with one const struct and a line here. */
+#include "kernels.h"
+#include "cpu.h"
+#include "arch/x86/x86.h"
+
+const struct smb3sign_aes *const smb3sign_aes_kernels[] = {
+#ifdef SMB3SIGN_X86_AES_NI
+	&smb3sign_aes_ni,
+#endif
+	&smb3sign_aes_portable,
+	NULL,
+};
+
+const struct smb3sign_ghash *const smb3sign_ghash_kernels[] = {
+#ifdef SMB3SIGN_X86_PCLMUL
+	&smb3sign_ghash_pclmul,
+#endif
+	&smb3sign_ghash_portable,
+	NULL,
+};
+
+const struct smb3sign_sha256 *const smb3sign_sha256_kernels[] = {
+#ifdef SMB3SIGN_X86_SHA_NI
+	&smb3sign_sha256_ni,
+#endif
+	&smb3sign_sha256_portable,
+	NULL,
+};
+
+int smb3sign_kernel_usable(uint32_t needs)
+{
+	return (needs & ~smb3sign_cpu_features()) == 0;
+}
+
+/* The portable kernels need nothing, so each search ends. */
+const struct smb3sign_aes *smb3sign_best_aes(void)
+{
+	const struct smb3sign_aes *const *k = smb3sign_aes_kernels;
+
+	while (!smb3sign_kernel_usable((*k)->needs))
+		k++;
+	return *k;
+}
+
+const struct smb3sign_ghash *smb3sign_best_ghash(void)
+{
+	const struct smb3sign_ghash *const *k = smb3sign_ghash_kernels;
+
+	while (!smb3sign_kernel_usable((*k)->needs))
+		k++;
+	return *k;
+}
+
+const struct smb3sign_sha256 *smb3sign_best_sha256(void)
+{
+	const struct smb3sign_sha256 *const *k = smb3sign_sha256_kernels;
+
+	while (!smb3sign_kernel_usable((*k)->needs))
+		k++;
+	return *k;
+}

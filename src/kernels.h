@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernels: what differs between processors, and nothing else. A kernel is a const struct that names the features it
+ * needs; the lists in kernels.c are best first, and a key takes the first whose needs are met (key.c).
+ *
+ * Contract of every function here: any alignment; never a read or write outside the bytes it is given; no allocation, no
+ * globals but constants, no branch and no address that depends on data or key. nblk >= 1 unless said otherwise.
+ */
+#ifndef SMB3SIGN_KERNELS_H
+#define SMB3SIGN_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct smb3sign_key;
+
+/*
+ * The whole of one message in one call: tag[16] = MAC of
+ *     hdr[0..48) with set_flags (0 or SMB2_FLAGS_SIGNED) or-ed into the byte at 16 || 16 zero bytes || body[0..len)
+ * hdr is the 64-byte SMB2 header; its Signature bytes are not read. len may be 0; body is not NULL even then.
+ */
+typedef void smb3sign_message_fn(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				 const uint8_t *body, size_t len, uint8_t tag[16]);
+
+/* AES-128 (FIPS 197), encryption only. */
+struct smb3sign_aes {
+	const char *name;
+	uint32_t needs; /* SMB3SIGN_CPU_*, all of them together */
+	size_t rk_size; /* bytes of round keys, a multiple of 16, <= SMB3SIGN_RK_SIZE_MAX */
+	void (*expand)(void *rk, const uint8_t key[16]);
+	/* out may be in. */
+	void (*encrypt)(const void *rk, const uint8_t in[16], uint8_t out[16]);
+	/* h = E(...E(E(h ^ p0) ^ p1)... ^ p[nblk-1]) */
+	void (*cbcmac)(const void *rk, uint8_t h[16], const uint8_t *p, size_t nblk);
+	smb3sign_message_fn *cmac; /* or NULL: message.c goes by steps */
+};
+#define SMB3SIGN_RK_SIZE_MAX 704
+
+/* GHASH (SP 800-38D 6.4). Accumulators and H are in GCM's own byte order. */
+struct smb3sign_ghash {
+	const char *name;
+	uint32_t needs;
+	size_t table_size; /* bytes of what setkey makes of H, a multiple of 16 */
+	void (*setkey)(void *table, const uint8_t h[16]);
+	/* acc = (...((acc ^ p0) * H ^ p1) * H ... ^ p[nblk-1]) * H */
+	void (*blocks)(const void *table, uint8_t acc[16], const uint8_t *p, size_t nblk);
+	smb3sign_message_fn *gmac;	/* or NULL: message.c goes by steps */
+	const struct smb3sign_aes *aes; /* the AES that `gmac` has inside: keys with another do not use `gmac` */
+};
+
+/* The compression function of SHA-256 (FIPS 180-4 6.2.2) over whole blocks; state is eight host-order words. */
+struct smb3sign_sha256 {
+	const char *name;
+	uint32_t needs;
+	void (*blocks)(uint32_t state[8], const uint8_t *p, size_t nblk);
+	smb3sign_message_fn *hmac; /* or NULL: message.c goes by steps */
+};
+
+/* Best first, portable last, then NULL. Kernels that this build's compiler or assembler lacks are not in the lists. */
+extern const struct smb3sign_aes *const smb3sign_aes_kernels[];
+extern const struct smb3sign_ghash *const smb3sign_ghash_kernels[];
+extern const struct smb3sign_sha256 *const smb3sign_sha256_kernels[];
+
+extern const struct smb3sign_aes smb3sign_aes_portable, smb3sign_aes_ni;
+extern const struct smb3sign_ghash smb3sign_ghash_portable, smb3sign_ghash_pclmul;
+extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni;
+
+/* Whether this process may use a kernel with these needs; and the first of each list that it may. */
+int smb3sign_kernel_usable(uint32_t needs);
+const struct smb3sign_aes *smb3sign_best_aes(void);
+const struct smb3sign_ghash *smb3sign_best_ghash(void);
+const struct smb3sign_sha256 *smb3sign_best_sha256(void);
+
+/* SHA-512 (FIPS 180-4 6.4.2) for the preauthentication hash: a few messages a connection, so portable only. */
+void smb3sign_sha512_blocks(uint64_t state[8], const uint8_t *p, size_t nblk);
+
+/* The FIPS 180-4 initial values, 5.3.3 and 5.3.5. */
+extern const uint32_t smb3sign_sha256_iv[8];
+extern const uint64_t smb3sign_sha512_iv[8];
+
+#endif
