@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which x86 kernels this build has. The build system probes compiler and assembler and defines SMB3SIGN_WITHOUT_... for
+ * what they cannot do; a plain `cc src/...` builds everything. Instruction sets come from function attributes, never from
+ * flags, so that nothing outside a kernel is compiled for a processor that may not be there.
+ */
+#ifndef SMB3SIGN_X86_H
+#define SMB3SIGN_X86_H
+
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define SMB3SIGN_X86
+#ifndef SMB3SIGN_WITHOUT_AES_NI
+#define SMB3SIGN_X86_AES_NI
+#endif
+#if !defined(SMB3SIGN_WITHOUT_PCLMUL) && defined(SMB3SIGN_X86_AES_NI)
+#define SMB3SIGN_X86_PCLMUL
+#endif
+#ifndef SMB3SIGN_WITHOUT_SHA_NI
+#define SMB3SIGN_X86_SHA_NI
+#endif
+#endif
+
+#ifdef SMB3SIGN_X86
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../util.h"
+
+#define TARGET(isa) __attribute__((target(isa)))
+#define INLINE	    static inline __attribute__((always_inline))
+
+/*
+ * The compiler may not look through the variable here: it neither reorders a sum (gcc does, and spills what it then has to
+ * keep) nor lifts the loads of a table out of a loop onto the stack (where they would outlive the key).
+ */
+#define PIN_VECTOR(v)  __asm__("" : "+x"(v))
+#define PIN_POINTER(p) __asm__("" : "+r"(p))
+
+INLINE __m128i load(const void *p)
+{
+	return _mm_loadu_si128((const __m128i *)p);
+}
+
+INLINE void store(void *p, __m128i v)
+{
+	_mm_storeu_si128((__m128i *)p, v);
+}
+
+/* n bytes, 1 <= n <= 15, zeros behind them; reads just those, by two loads that overlap. */
+INLINE __m128i load_partial(const uint8_t *p, size_t n)
+{
+	uint64_t lo, hi = 0;
+
+	if (n >= 8) {
+		lo = load_le64(p);
+		hi = load_le64(p + n - 8) >> 1 >> (127 - 8 * n); /* 64 - 8 * (n - 8) bits, which may be 64 */
+	} else if (n >= 4) {
+		lo = load_le32(p) | (uint64_t)load_le32(p + n - 4) << 8 * (n - 4);
+	} else {
+		lo = p[0] | (uint64_t)p[n / 2] << 8 * (n / 2) | (uint64_t)p[n - 1] << 8 * (n - 1);
+	}
+	return _mm_set_epi64x((int64_t)hi, (int64_t)lo);
+}
+
+/* The 16 bytes at offset 16 of the header, Flags first, with flags or-ed in. */
+INLINE __m128i load_flags(const uint8_t *hdr, uint8_t set_flags)
+{
+	return _mm_or_si128(load(hdr + 16), _mm_cvtsi32_si128(set_flags));
+}
+
+/* A block with 0x80 at byte n, 0 <= n <= 15: where the padding of SHA-256 and CMAC starts. */
+INLINE __m128i pad_mark(size_t n)
+{
+	static const uint8_t marks[31] = {[15] = 0x80};
+
+	return load(marks + 15 - n);
+}
+#endif
+
+#endif
