@@ -76,12 +76,12 @@ enum {
 	SMB3SIGN_OK = 0,
 	SMB3SIGN_E_SIGNATURE = -1,   /* SIGNED is set and the signature is wrong */
 	SMB3SIGN_E_UNSIGNED = -2,    /* SIGNED is clear and there is no valid signature */
-	SMB3SIGN_E_EXEMPT = -3,	     /* the protocol never signs this message; from verify: it was NOT VERIFIED */
+	SMB3SIGN_E_EXEMPT = -3,      /* the protocol never signs this message; from verify: it was NOT VERIFIED */
 	SMB3SIGN_E_MESSAGE = -4,     /* malformed header, length, context or chain; direction against the key's role */
-	SMB3SIGN_E_INVAL = -5,	     /* the caller's mistake: NULL, misaligned or short memory, wrong context state */
+	SMB3SIGN_E_INVAL = -5,       /* the caller's mistake: NULL, misaligned or short memory, wrong context state */
 	SMB3SIGN_E_UNSUPPORTED = -6, /* unknown or unusable algorithm, dialect or use */
-	SMB3SIGN_E_NOMEM = -7,	     /* from key_new, key_derive and key_dup only */
-	SMB3SIGN_E_NONCE = -8	     /* this GMAC nonce was already used */
+	SMB3SIGN_E_NOMEM = -7,       /* from key_new, key_derive and key_dup only */
+	SMB3SIGN_E_NONCE = -8        /* this GMAC nonce was already used */
 };
 /*
  * Nothing in received bytes or in their number gives E_INVAL: smb3sign_verify_buf, smb3sign_verify_frame,
@@ -125,7 +125,7 @@ SMB3SIGN_API void smb3sign_preauth_init(smb3sign_preauth *p);
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_preauth_update(smb3sign_preauth *p, const smb3sign_iov *msg, size_t cnt);
 
 enum {
-	SMB3SIGN_USE_SIGNING,	       /* Session.SigningKey, Channel.SigningKey */
+	SMB3SIGN_USE_SIGNING,          /* Session.SigningKey, Channel.SigningKey */
 	SMB3SIGN_USE_CLIENT_TO_SERVER, /* cipher key: the client's EncryptionKey, the server's DecryptionKey */
 	SMB3SIGN_USE_SERVER_TO_CLIENT, /* cipher key: the client's DecryptionKey, the server's EncryptionKey */
 	SMB3SIGN_USE_APPLICATION       /* Session.ApplicationKey */
@@ -221,8 +221,8 @@ enum {
 	SMB3SIGN_EXEMPT_INTERIM,   /* a response with STATUS_PENDING: the final one has the same GMAC nonce, 3.3.4.2 */
 	SMB3SIGN_EXEMPT_BREAK, /* an oplock or lease break notification: OPLOCK_BREAK response, MessageId -1, 3.3.4.6 */
 	/* The last three are never legal: nobody sends them, signed or not. */
-	SMB3SIGN_EXEMPT_MID_MAX,	/* any other message with MessageId -1 */
-	SMB3SIGN_EXEMPT_MID0,		/* MessageId 0, but for a CANCEL request under HMAC or CMAC, MS-SMB2 3.2.4.24 */
+	SMB3SIGN_EXEMPT_MID_MAX,        /* any other message with MessageId -1 */
+	SMB3SIGN_EXEMPT_MID0,           /* MessageId 0, but for a CANCEL request under HMAC or CMAC, MS-SMB2 3.2.4.24 */
 	SMB3SIGN_EXEMPT_CANCEL_RESPONSE /* a response with Command CANCEL */
 };
 

@@ -22,14 +22,14 @@
 #define OVERRIDE "SMB3SIGN_CPU_DISABLE"
 
 /* In the word beside the features: */
-#define KNOWN	       (1u << 31)
+#define KNOWN          (1u << 31)
 #define DISABLED_SHIFT 16 /* the features that the override removed, for the text: as many bits again */
 
 static const struct {
 	const char *name;
 	uint32_t bit;
 } features[] = {
-	{"ssse3", SMB3SIGN_CPU_SSSE3},	 {"sse4.1", SMB3SIGN_CPU_SSE41}, {"aes", SMB3SIGN_CPU_AES},
+	{"ssse3", SMB3SIGN_CPU_SSSE3},   {"sse4.1", SMB3SIGN_CPU_SSE41}, {"aes", SMB3SIGN_CPU_AES},
 	{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},
 };
 enum { N_FEATURES = sizeof(features) / sizeof(features[0]) };

@@ -44,7 +44,7 @@ struct smb3sign_ghash {
 	void (*setkey)(void *table, const uint8_t h[16]);
 	/* acc = (...((acc ^ p0) * H ^ p1) * H ... ^ p[nblk-1]) * H */
 	void (*blocks)(const void *table, uint8_t acc[16], const uint8_t *p, size_t nblk);
-	smb3sign_message_fn *gmac;	/* or NULL: message.c goes by steps */
+	smb3sign_message_fn *gmac;      /* or NULL: message.c goes by steps */
 	const struct smb3sign_aes *aes; /* the AES that `gmac` has inside: keys with another do not use `gmac` */
 };
 

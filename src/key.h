@@ -11,14 +11,14 @@
 #include "smb3sign.h"
 
 struct smb3sign_key {
-	smb3sign_message_fn *message;	/* the kernel's, or NULL: by steps through mac */
+	smb3sign_message_fn *message;   /* the kernel's, or NULL: by steps through mac */
 	const struct smb3sign_mac *mac; /* NULL in a wiped key */
 	union {
 		const struct smb3sign_sha256 *sha256;
 		const struct smb3sign_aes *aes;
 	} k;
 	const struct smb3sign_ghash *ghash; /* GMAC only */
-	uint32_t size;			    /* of the whole object, bytes */
+	uint32_t size;                      /* of the whole object, bytes */
 	uint8_t alg, role;
 	uint64_t secret[]; /* hmac: struct hmac_secret; cmac: K1, K2, round keys; gmac: round keys, table */
 };

@@ -16,7 +16,7 @@ struct smb3sign_sha256;
 struct sha256_state {
 	uint32_t h[8];
 	uint8_t buf[64]; /* len % 64 bytes wait here */
-	uint64_t len;	 /* bytes so far */
+	uint64_t len;    /* bytes so far */
 };
 
 /* HMAC's key: SHA-256 states after the inner and the outer pad block (FIPS 198-1 section 4). */

@@ -63,7 +63,7 @@ int smb3sign_check_header(const smb3sign_key *key, const uint8_t *hdr, enum smb3
 struct extent {
 	size_t len;
 	const uint8_t *piece; /* the last segment that holds bytes; never NULL */
-	size_t pieces;	      /* how many do */
+	size_t pieces;        /* how many do */
 };
 
 static int measure(struct extent *e, const smb3sign_iov *body, size_t cnt)

@@ -34,10 +34,10 @@ static const struct answer short_answers[] = {
 	/* An IOCTL error response, from TalAloni/SMBLibrary's SMB2SigningTests. */
 	{SMB3SIGN_HMAC_SHA256,
 	 {0xd3, 0x83, 0x54, 0xcc, 0x37, 0x43, 0x39, 0xf0, 0x52, 0x4f, 0x78, 0x91, 0x46, 0x78, 0x99, 0x21},
-	 {0xfe, 'S',  'M',  'B',  0x40, 0,    1,    0, 0x28, 1, 0,    0xc0, 0x0b, 0,	7,    0,    9,	  0,	0,
-	  0,	0,    0,    0,	  0,	4,    0,    0, 0,    0, 0,    0,    0,	  0xff, 0xfe, 0,    0,	  1,	0,
-	  0,	0,    1,    0,	  0,	0,    0,    4, 0,    0, 0xfb, 0xd2, 0x84, 0x34, 3,    0x24, 0xc6, 0x2f, 0xbe,
-	  0xbb, 0x65, 0xdd, 0x10, 0x51, 0xf3, 0xae, 9, 0,    0, 0,    0,    0,	  0,	0,    0xff},
+	 {0xfe, 'S',  'M',  'B',  0x40, 0,    1,    0, 0x28, 1, 0,    0xc0, 0x0b, 0,    7,    0,    9,    0,    0,
+	  0,    0,    0,    0,    0,    4,    0,    0, 0,    0, 0,    0,    0,    0xff, 0xfe, 0,    0,    1,    0,
+	  0,    0,    1,    0,    0,    0,    0,    4, 0,    0, 0xfb, 0xd2, 0x84, 0x34, 3,    0x24, 0xc6, 0x2f, 0xbe,
+	  0xbb, 0x65, 0xdd, 0x10, 0x51, 0xf3, 0xae, 9, 0,    0, 0,    0,    0,    0,    0,    0xff},
 	 73},
 	/* Microsoft's own signature. */
 	{SMB3SIGN_AES_CMAC, BLOG_KEY,
@@ -51,7 +51,7 @@ static const struct answer short_answers[] = {
 
 /* A READ response with MessageId 0xFFFFFFFFFFFFFFFE and a body of bytes (7 i + 3) mod 256; key as above, tags by OpenSSL. */
 static const uint8_t long_header[SMB3SIGN_HEADER_LEN] = {
-	0xfe, 'S',  'M',  'B',	0x40, 0,    1,	  0,	0,    0,    0,	  0, 8, 0, 1, 0, 9, 0,	  0, 0, 0, 0, 0,
+	0xfe, 'S',  'M',  'B',  0x40, 0,    1,    0,    0,    0,    0,    0, 8, 0, 1, 0, 9, 0,    0, 0, 0, 0, 0,
 	0,    0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, 0, 0, 1, 0, 0, 0, 0x19, 0, 0, 0, 0, 0x10,
 };
 static const uint8_t long_key[16] = BLOG_KEY;

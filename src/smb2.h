@@ -29,7 +29,7 @@ enum {
 
 enum { SMB2_NEGOTIATE = 0x00, SMB2_SESSION_SETUP = 0x01, SMB2_CANCEL = 0x0c, SMB2_OPLOCK_BREAK = 0x12 };
 
-#define STATUS_PENDING			0x00000103u
+#define STATUS_PENDING                  0x00000103u
 #define STATUS_MORE_PROCESSING_REQUIRED 0xc0000016u
 
 static inline uint32_t smb2_status(const uint8_t *hdr)

@@ -28,7 +28,7 @@
 #include "../../util.h"
 
 #define TARGET(isa) __attribute__((target(isa)))
-#define INLINE	    static inline __attribute__((always_inline))
+#define INLINE      static inline __attribute__((always_inline))
 
 /*
  * The compiler may not look through the variable here: it neither reorders a sum (gcc does, and spills what it then has to
