@@ -374,8 +374,9 @@ SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_accept(const void *data, size
 
 /*
  * 1 if the response is what a server answers that has no session to sign with: the request's Command and MessageId, an
- * error Status (0xC.......), and a Signature that is zero or the request's own, copied. Such a response cannot verify and
- * is worth its Status at most. Else 0 (NULL and headers that are not a response and a request too).
+ * error Status (severity 3: the two high bits set), and a Signature that is zero or the request's own, copied. Such a
+ * response cannot verify and is worth its Status at most. Else 0 (NULL and headers that are not a response and a request
+ * too).
  */
 SMB3SIGN_API int smb3sign_is_echo(const void *response_hdr, const void *request_hdr);
 

@@ -29,11 +29,12 @@ static void setup(struct smb3sign_key *key, const uint8_t raw[16])
 	smb3sign_wipe(l, sizeof(l));
 }
 
-/* The header's last block, the zeroed Signature, is held back: XORing it in changes nothing. */
+/* The header's last block is held back. */
 static void start(const struct smb3sign_key *key, union mac_state *st, const uint8_t hdr[64])
 {
 	memset(st->cmac.h, 0, sizeof(st->cmac.h));
 	key->k.aes->cbcmac(cmac_rk(key), st->cmac.h, hdr, 3);
+	xor_bytes(st->cmac.h, hdr + 48, 16);
 	st->cmac.len = 64;
 }
 

@@ -37,18 +37,18 @@
 #define PIN_VECTOR(v)  __asm__("" : "+x"(v))
 #define PIN_POINTER(p) __asm__("" : "+r"(p))
 
-INLINE __m128i load(const void *p)
+TARGET("sse2") INLINE __m128i load(const void *p)
 {
 	return _mm_loadu_si128((const __m128i *)p);
 }
 
-INLINE void store(void *p, __m128i v)
+TARGET("sse2") INLINE void store(void *p, __m128i v)
 {
 	_mm_storeu_si128((__m128i *)p, v);
 }
 
 /* n bytes, 1 <= n <= 15, zeros behind them; reads just those, by two loads that overlap. */
-INLINE __m128i load_partial(const uint8_t *p, size_t n)
+TARGET("sse2") INLINE __m128i load_partial(const uint8_t *p, size_t n)
 {
 	uint64_t lo, hi = 0;
 
@@ -64,13 +64,13 @@ INLINE __m128i load_partial(const uint8_t *p, size_t n)
 }
 
 /* The 16 bytes at offset 16 of the header, Flags first, with flags or-ed in. */
-INLINE __m128i load_flags(const uint8_t *hdr, uint8_t set_flags)
+TARGET("sse2") INLINE __m128i load_flags(const uint8_t *hdr, uint8_t set_flags)
 {
 	return _mm_or_si128(load(hdr + 16), _mm_cvtsi32_si128(set_flags));
 }
 
 /* A block with 0x80 at byte n, 0 <= n <= 15: where the padding of SHA-256 and CMAC starts. */
-INLINE __m128i pad_mark(size_t n)
+TARGET("sse2") INLINE __m128i pad_mark(size_t n)
 {
 	static const uint8_t marks[31] = {[15] = 0x80};
 
