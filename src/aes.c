@@ -3,8 +3,8 @@
  * AES-128 encryption (FIPS 197) in plain C, bitsliced: no table, no branch and no address that depends on data or key.
  *
  * CMAC is a chain and GMAC encrypts one block, so what counts is the time of one block. A block is eight 32-bit planes:
- * plane i has bit i of the byte in row r, column c at bit 8r + c, and the same once more at bit 8r + c + 4. The second
- * copy lets a rotation of the word move every row by 8 + k bits, that is to the next row and k columns on, without
+ * plane i has bit i of the byte in row r, column c at bit 8r + c, and the same once more at bit 8r + c + 4. With the
+ * second copy, a rotation of the word by 8 + k bits brings to each byte the one k columns on in the next row, without
  * masks.
  *
  * ShiftRows is never carried out (Adomnicai and Peyrin, "Fixslicing AES-like Ciphers", TCHES 2021/1): before the
@@ -17,7 +17,7 @@
 #define ROUNDS 10
 #define PLANES 8
 
-/* The planes have to stay in registers from round to round: no calls, and no loops over planes, which gcc -O2 leaves loops. */
+/* The planes have to stay in registers: no calls, and no loops over planes, which gcc -O2 does not unroll. */
 #ifdef __GNUC__
 #define INLINE static inline __attribute__((always_inline))
 #else
@@ -109,9 +109,9 @@ INLINE void sub_bytes(uint32_t q[PLANES])
  * row stands k columns on from the one before. So with y the next row's x and t = x + y it is 2*t + y + t of the row
  * after next. Doubling moves plane i to i + 1, and plane 7 to 0, 1, 3 and 4 (0x1b).
  *
- * next is 8 + k bits; after_next 16 + 2k, less 4 or not. A rotation by 8 + k moves k bits of each row into a wrong one.
- * Right are then, of each row's 8 bits: with (8, 16) all, with (8 + 1, 16 + 2) 0 to 4, with (8 + 2, 16) 0 to 5, with (8
- * - 1, 16 - 2) 3 to 7. That is every column at least once, in the low four bits or in the high ones.
+ * next is 8 + k bits, after_next 16 + 2k, less 4 where that is nearer to 16. A rotation by 8 + k moves k bits of each
+ * row into a wrong one. Of each row's 8 bits are right then: all for k = 0, bits 0 to 4 for 1, 0 to 5 for 2, and 3 to 7
+ * for -1. That is every column at least once, in the low four bits or in the high ones.
  */
 INLINE void mix_columns(uint32_t q[PLANES], unsigned next, unsigned after_next)
 {

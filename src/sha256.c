@@ -44,7 +44,7 @@ static inline uint32_t scheduled(uint32_t w[16], const uint8_t *p, unsigned i)
 		       (ror32(w2, 17) ^ ror32(w2, 19) ^ w2 >> 10);
 }
 
-/* Round t (step 3). The next one renames the variables instead of moving them: d now plays e's part, and h that of a. */
+/* Round t (step 3). The next renames the variables instead of moving them: d plays e's part now, and h that of a. */
 #define ROUND(a, b, c, d, e, f, g, h, t, wt)                                                                        \
 	do {                                                                                                        \
 		h += (ror32(e, 6) ^ ror32(e, 11) ^ ror32(e, 25)) + (g ^ (e & (f ^ g))) + round_constants[t] + (wt); \
@@ -52,7 +52,7 @@ static inline uint32_t scheduled(uint32_t w[16], const uint8_t *p, unsigned i)
 		h += (ror32(a, 2) ^ ror32(a, 13) ^ ror32(a, 22)) + (a & b) + (c & (a ^ b));                         \
 	} while (0)
 
-/* Rounds t to t + 15, word being loaded or scheduled. Unrolled so far, it takes a sixth less than eight rounds a pass. */
+/* Rounds t to t + 15, word being loaded or scheduled. Unrolled so far, they take a sixth less than eight a pass. */
 #define SIXTEEN_ROUNDS(t, word)                                          \
 	do {                                                             \
 		ROUND(a, b, c, d, e, f, g, h, (t) + 0, word(w, p, 0));   \

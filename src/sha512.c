@@ -53,7 +53,7 @@ static inline uint64_t scheduled(uint64_t w[16], const uint8_t *p, unsigned i)
 	       (ror64(w15, 1) ^ ror64(w15, 8) ^ w15 >> 7) + w[(i + 9) % 16] + (ror64(w2, 19) ^ ror64(w2, 61) ^ w2 >> 6);
 }
 
-/* Round t (step 3). The next one renames the variables instead of moving them: d now plays e's part, and h that of a. */
+/* Round t (step 3). The next renames the variables instead of moving them: d plays e's part now, and h that of a. */
 #define ROUND(a, b, c, d, e, f, g, h, t, wt)                                                                         \
 	do {                                                                                                         \
 		h += (ror64(e, 14) ^ ror64(e, 18) ^ ror64(e, 41)) + (g ^ (e & (f ^ g))) + round_constants[t] + (wt); \
@@ -61,7 +61,7 @@ static inline uint64_t scheduled(uint64_t w[16], const uint8_t *p, unsigned i)
 		h += (ror64(a, 28) ^ ror64(a, 34) ^ ror64(a, 39)) + (a & b) + (c & (a ^ b));                         \
 	} while (0)
 
-/* Rounds t to t + 15, word being loaded or scheduled. Unrolled so far, it takes a sixth less than eight rounds a pass. */
+/* Rounds t to t + 15, word being loaded or scheduled. Unrolled so far, they take a sixth less than eight a pass. */
 #define SIXTEEN_ROUNDS(t, word)                                          \
 	do {                                                             \
 		ROUND(a, b, c, d, e, f, g, h, (t) + 0, word(w, p, 0));   \

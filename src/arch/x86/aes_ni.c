@@ -45,24 +45,25 @@ ISA static void encrypt(const void *rk, const uint8_t in[16], uint8_t out[16])
 
 /* A chain under way: s is k0 ^ the chaining value ^ the block that came last. */
 struct chain {
-	__m128i k[11], k10_k0, s;
+	const void *rk;
+	__m128i k10_k0, s;
 };
 
 ISA INLINE void chain_start(struct chain *c, const void *rk, __m128i block)
 {
-	aes_ni_load_keys(c->k, rk);
-	c->k10_k0 = _mm_xor_si128(c->k[10], c->k[0]);
-	c->s = _mm_xor_si128(c->k[0], block);
+	c->rk = rk;
+	c->k10_k0 = _mm_xor_si128(load(aes_ni_rk(rk, 10)), load(rk));
+	c->s = _mm_xor_si128(load(rk), block);
 }
 
 ISA INLINE void chain_next(struct chain *c, __m128i block)
 {
-	c->s = _mm_aesenclast_si128(aes_ni_middle(c->s, c->k), _mm_xor_si128(c->k10_k0, block));
+	c->s = _mm_aesenclast_si128(aes_ni_middle(c->rk, c->s), _mm_xor_si128(c->k10_k0, block));
 }
 
 ISA INLINE __m128i chain_end(const struct chain *c)
 {
-	return _mm_aesenclast_si128(aes_ni_middle(c->s, c->k), c->k[10]);
+	return _mm_aesenclast_si128(aes_ni_middle(c->rk, c->s), load(aes_ni_rk(c->rk, 10)));
 }
 
 ISA static void cbcmac(const void *rk, uint8_t h[16], const uint8_t *p, size_t nblk)

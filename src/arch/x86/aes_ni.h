@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* AES-128 with AES-NI as inline parts: for the kernels in aes_ni.c and for GMAC, which encrypts one block among its GHASH. */
+/*
+ * AES-128 with AES-NI as inline parts: for the kernels in aes_ni.c and for GMAC, which encrypts one block among its GHASH.
+ *
+ * Round keys are read from the key for every block. That costs nothing, for the rounds wait for each other and not for
+ * loads; kept in registers they would sooner or later be spilled, and a copy on the stack outlives the key.
+ */
 #ifndef SMB3SIGN_AES_NI_H
 #define SMB3SIGN_AES_NI_H
 
@@ -7,26 +12,26 @@
 
 enum { AES_NI_RK_SIZE = 11 * 16 };
 
-/* The nine middle rounds. */
-TARGET("aes,ssse3") INLINE __m128i aes_ni_middle(__m128i s, const __m128i k[11])
+INLINE const uint8_t *aes_ni_rk(const void *rk, int round)
 {
-	for (int i = 1; i < 10; i++)
-		s = _mm_aesenc_si128(s, k[i]);
-	return s;
+	return (const uint8_t *)rk + 16 * round;
 }
 
-TARGET("aes,ssse3") INLINE void aes_ni_load_keys(__m128i k[11], const void *rk)
+/* The nine middle rounds. */
+TARGET("aes,ssse3") INLINE __m128i aes_ni_middle(const void *rk, __m128i s)
 {
-	for (int i = 0; i < 11; i++)
-		k[i] = load((const uint8_t *)rk + 16 * i);
+	PIN_POINTER(rk);
+#pragma GCC unroll 9
+	for (int i = 1; i < 10; i++)
+		s = _mm_aesenc_si128(s, load(aes_ni_rk(rk, i)));
+	return s;
 }
 
 TARGET("aes,ssse3") INLINE __m128i aes_ni_encrypt(const void *rk, __m128i in)
 {
-	__m128i k[11];
+	__m128i s = aes_ni_middle(rk, _mm_xor_si128(in, load(rk)));
 
-	aes_ni_load_keys(k, rk);
-	return _mm_aesenclast_si128(aes_ni_middle(_mm_xor_si128(in, k[0]), k), k[10]);
+	return _mm_aesenclast_si128(s, load(aes_ni_rk(rk, 10)));
 }
 
 #endif

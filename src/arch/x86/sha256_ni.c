@@ -48,11 +48,9 @@ ISA INLINE __m128i schedule(__m128i w0, __m128i w4, __m128i w8, __m128i w12)
 	return _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(w0, w4), w9), w12);
 }
 
-/* FIPS 180-4 6.2.2; w0..w3 hold the block as sixteen host-order words. */
-ISA INLINE void compress(struct state *s, __m128i w0, __m128i w1, __m128i w2, __m128i w3)
+/* The 64 rounds of FIPS 180-4 6.2.2; w0..w3 hold the block as sixteen host-order words. */
+ISA INLINE void rounds64(struct state *s, __m128i w0, __m128i w1, __m128i w2, __m128i w3)
 {
-	const struct state before = *s;
-
 	rounds4(s, w0, 0);
 	rounds4(s, w1, 1);
 	rounds4(s, w2, 2);
@@ -68,8 +66,20 @@ ISA INLINE void compress(struct state *s, __m128i w0, __m128i w1, __m128i w2, __
 		w3 = schedule(w3, w0, w1, w2);
 		rounds4(s, w3, i + 3);
 	}
+}
+
+ISA INLINE void add_state(struct state *s, struct state before)
+{
 	s->abef = _mm_add_epi32(s->abef, before.abef);
 	s->cdgh = _mm_add_epi32(s->cdgh, before.cdgh);
+}
+
+ISA INLINE void compress(struct state *s, __m128i w0, __m128i w1, __m128i w2, __m128i w3)
+{
+	const struct state before = *s;
+
+	rounds64(s, w0, w1, w2, w3);
+	add_state(s, before);
 }
 
 /* Big-endian words of the message to host order. */
@@ -114,6 +124,20 @@ ISA static void blocks(uint32_t state[8], const uint8_t *p, size_t nblk)
 	store(state + 4, efgh);
 }
 
+/*
+ * The first block behind one of the key's states. The state is read again for the final addition: kept meanwhile it would
+ * be spilled, and a copy on the stack outlives the key.
+ */
+ISA INLINE struct state compress_from(const uint32_t h[8], __m128i w0, __m128i w1, __m128i w2, __m128i w3)
+{
+	struct state s = split(load(h), load(h + 4));
+
+	rounds64(&s, w0, w1, w2, w3);
+	PIN_POINTER(h);
+	add_state(&s, split(load(h), load(h + 4)));
+	return s;
+}
+
 /* Bytes 16i .. 16i+15 of the last n < 64 bytes of a message, with the padding's first bit behind them. */
 ISA INLINE __m128i padded_piece(const uint8_t *p, size_t n, size_t i)
 {
@@ -142,12 +166,13 @@ ISA static void hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t
 		     size_t len, uint8_t tag[16])
 {
 	const struct hmac_secret *secret = hmac_secret(key);
-	struct state s = split(load(secret->inner), load(secret->inner + 4));
 	size_t nblk = len / 64;
 	__m128i abcd, efgh;
+	struct state s;
 
 	/* The header is one block, and its last quarter is the zeroed Signature. */
-	compress(&s, words(load(hdr)), words(load_flags(hdr, set_flags)), words(load(hdr + 32)), _mm_setzero_si128());
+	s = compress_from(secret->inner, words(load(hdr)), words(load_flags(hdr, set_flags)), words(load(hdr + 32)),
+			  _mm_setzero_si128());
 	for (size_t i = 0; i < nblk; i++)
 		compress_block(&s, body + 64 * i);
 	/* The inner pad block and the header are 128 bytes before the body. */
@@ -155,8 +180,8 @@ ISA static void hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t
 	join(&s, &abcd, &efgh);
 
 	/* The outer block: the inner hash's words as they are, padding, and 64 + 32 bytes in bits. */
-	s = split(load(secret->outer), load(secret->outer + 4));
-	compress(&s, abcd, efgh, _mm_set_epi32(0, 0, 0, INT32_MIN), _mm_set_epi32((64 + 32) * 8, 0, 0, 0));
+	s = compress_from(secret->outer, abcd, efgh, _mm_set_epi32(0, 0, 0, INT32_MIN),
+			  _mm_set_epi32((64 + 32) * 8, 0, 0, 0));
 	join(&s, &abcd, &efgh);
 	store(tag, words(abcd));
 }
