@@ -2,7 +2,6 @@
 # What the compiler, the assembler and the linker can do. A kernel is left out (SMB3SIGN_WITHOUT_..., shown by `smb3sign
 # cpu`) only where this is an x86 compiler that cannot build it; on other processors its file is empty anyway.
 include(CheckCSourceCompiles)
-include(CheckLinkerFlag OPTIONAL)
 
 function(smb3sign_probe kernel target intrinsic)
 	check_c_source_compiles("
@@ -21,13 +20,10 @@ endfunction()
 set(smb3sign_left_out)
 smb3sign_probe(AES_NI "aes,sse4.1" "_mm_aesenc_si128(a, b)")
 smb3sign_probe(PCLMUL "aes,pclmul,sse4.1" "_mm_clmulepi64_si128(a, b, 16)")
+smb3sign_probe(VPCLMUL "avx2,vpclmulqdq" "_mm256_castsi256_si128(_mm256_clmulepi64_epi128(_mm256_set_m128i(a, b), _mm256_set_m128i(b, a), 16))")
+smb3sign_probe(AVX512 "avx512f,avx512bw,avx512vl,vpclmulqdq" "_mm512_castsi512_si128(_mm512_clmulepi64_epi128(_mm512_broadcast_i32x4(a), _mm512_maskz_loadu_epi8(7, &b), 16))")
 smb3sign_probe(SHA_NI "sha,sse4.1" "_mm_sha256msg1_epu32(a, b)")
 
-set(CMAKE_REQUIRED_FLAGS "-Wl,--version-script=${PROJECT_SOURCE_DIR}/src/libsmb3sign.map -Wl,--undefined-version")
-check_c_source_compiles("int main(void) { return 0; }" smb3sign_version_script_undefined)
 set(CMAKE_REQUIRED_FLAGS "-Wl,--version-script=${PROJECT_SOURCE_DIR}/src/libsmb3sign.map")
-check_c_source_compiles("int main(void) { return 0; }" smb3sign_version_script_plain)
+check_c_source_compiles("int main(void) { return 0; }" smb3sign_version_script)
 unset(CMAKE_REQUIRED_FLAGS)
-if(smb3sign_version_script_undefined OR smb3sign_version_script_plain)
-	set(smb3sign_version_script ON)
-endif()

@@ -5,7 +5,7 @@
  * This header is the manual. "MS-SMB2" is Microsoft's [MS-SMB2], revision 84.
  *
  * MEMORY    The library allocates only in smb3sign_key_new, smb3sign_key_derive and smb3sign_key_dup. Nothing else can
- *           fail for lack of resources. Stack use is bounded (under 4 KiB). Keys, contexts and intermediate secrets
+ *           fail for lack of resources. Stack use is bounded: 8 KiB at most. Keys, contexts and intermediate secrets
  *           are wiped when they are done with.
  * THREADS   A key is written while it is made and while it is wiped; between the two any number of threads may use it
  *           at once without a lock. Handing the pointer to another thread needs the same publication barrier as any

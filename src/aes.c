@@ -17,13 +17,6 @@
 #define ROUNDS 10
 #define PLANES 8
 
-/* The planes have to stay in registers: no calls, and no loops over planes, which gcc -O2 does not unroll. */
-#ifdef __GNUC__
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
-
 /* The statement for each plane i. */
 #define EACH_PLANE(...)                   \
 	do {                              \
@@ -41,11 +34,6 @@
 		enum { i = n }; \
 		__VA_ARGS__;    \
 	}
-
-INLINE uint32_t ror32(uint32_t x, unsigned n)
-{
-	return x >> n | x << (32 - n);
-}
 
 /*
  * SubBytes without its constant 0x63, which is in the round keys: ShiftRows and MixColumns change nothing in a state of

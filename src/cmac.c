@@ -59,7 +59,7 @@ static void add(const struct smb3sign_key *key, union mac_state *st, const uint8
 
 		aes->cbcmac(rk, h, p, nblk);
 		p += 16 * nblk;
-		len -= 16 * nblk;
+		len = (len - 1) % 16 + 1;
 	}
 	xor_bytes(h, p, len);
 }

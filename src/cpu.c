@@ -30,7 +30,8 @@ static const struct {
 	uint32_t bit;
 } features[] = {
 	{"ssse3", SMB3SIGN_CPU_SSSE3},   {"sse4.1", SMB3SIGN_CPU_SSE41}, {"aes", SMB3SIGN_CPU_AES},
-	{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},
+	{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},      {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
+	{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},
 };
 enum { N_FEATURES = sizeof(features) / sizeof(features[0]) };
 
@@ -146,19 +147,7 @@ static void append_kernels(struct text *t)
 	for (size_t i = 0; smb3sign_sha256_kernels[i]; i++)
 		append_kernel(t, smb3sign_sha256_kernels[i]->name, smb3sign_sha256_kernels[i]->needs);
 	append(t, "\nleft out, the toolchain cannot build them:");
-#if defined(SMB3SIGN_X86) && !defined(SMB3SIGN_X86_AES_NI)
-	append(t, " aes=ni");
-#endif
-#if defined(SMB3SIGN_X86) && !defined(SMB3SIGN_X86_PCLMUL)
-	append(t, " ghash=pclmul");
-#endif
-#if defined(SMB3SIGN_X86) && !defined(SMB3SIGN_X86_SHA_NI)
-	append(t, " sha256=ni");
-#endif
-#if !defined(SMB3SIGN_X86) || \
-	(defined(SMB3SIGN_X86_AES_NI) && defined(SMB3SIGN_X86_PCLMUL) && defined(SMB3SIGN_X86_SHA_NI))
-	append(t, " none");
-#endif
+	append(t, *smb3sign_kernels_left_out ? smb3sign_kernels_left_out : " none");
 	append(t, "\n");
 }
 

@@ -10,7 +10,10 @@ enum {
 	SMB3SIGN_CPU_SSE41 = 1u << 1,
 	SMB3SIGN_CPU_AES = 1u << 2,
 	SMB3SIGN_CPU_PCLMUL = 1u << 3,
-	SMB3SIGN_CPU_SHA = 1u << 4
+	SMB3SIGN_CPU_SHA = 1u << 4,
+	SMB3SIGN_CPU_VPCLMUL = 1u << 5, /* the 256-bit tier: AVX2, VAES, VPCLMULQDQ together, YMM state saved */
+	SMB3SIGN_CPU_AVX512 = 1u << 6,  /* the 512-bit tier: that, AVX512F, BW, VL, ZMM and mask state saved */
+	SMB3SIGN_CPU_ZMM = 1u << 7      /* policy: a processor that does not clock down for 512-bit vectors */
 };
 
 /* Features this process may use: read once, the override applied. Any thread, any time. */

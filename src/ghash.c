@@ -12,13 +12,6 @@
 #include "kernels.h"
 #include "util.h"
 
-/* Calls would take a tenth longer. */
-#ifdef __GNUC__
-#define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
-
 /*
  * Karatsuba needs one factor's halves and their sum. The table has those of H's lower half, of its upper half and of
  * the sum of both: nine words, at any address, in 48 bytes.

@@ -13,11 +13,16 @@ const struct smb3sign_aes *const smb3sign_aes_kernels[] = {
 };
 
 const struct smb3sign_ghash *const smb3sign_ghash_kernels[] = {
+#ifdef SMB3SIGN_X86_AVX512
+	&smb3sign_ghash_avx512,
+#endif
+#ifdef SMB3SIGN_X86_VPCLMUL
+	&smb3sign_ghash_vpclmul,
+#endif
 #ifdef SMB3SIGN_X86_PCLMUL
 	&smb3sign_ghash_pclmul,
 #endif
-	&smb3sign_ghash_portable,
-	NULL,
+	&smb3sign_ghash_portable, NULL,
 };
 
 const struct smb3sign_sha256 *const smb3sign_sha256_kernels[] = {
@@ -27,6 +32,26 @@ const struct smb3sign_sha256 *const smb3sign_sha256_kernels[] = {
 	&smb3sign_sha256_portable,
 	NULL,
 };
+
+const char smb3sign_kernels_left_out[] = ""
+#ifdef SMB3SIGN_X86
+#ifndef SMB3SIGN_X86_AES_NI
+					 " aes=ni"
+#endif
+#ifndef SMB3SIGN_X86_AVX512
+					 " ghash=avx512"
+#endif
+#ifndef SMB3SIGN_X86_VPCLMUL
+					 " ghash=vpclmul"
+#endif
+#ifndef SMB3SIGN_X86_PCLMUL
+					 " ghash=pclmul"
+#endif
+#ifndef SMB3SIGN_X86_SHA_NI
+					 " sha256=ni"
+#endif
+#endif
+	;
 
 int smb3sign_kernel_usable(uint32_t needs)
 {
@@ -47,7 +72,7 @@ const struct smb3sign_ghash *smb3sign_best_ghash(void)
 {
 	const struct smb3sign_ghash *const *k = smb3sign_ghash_kernels;
 
-	while (!smb3sign_kernel_usable((*k)->needs))
+	while (!smb3sign_kernel_usable((*k)->needs | (*k)->wants))
 		k++;
 	return *k;
 }

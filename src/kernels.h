@@ -40,6 +40,7 @@ struct smb3sign_aes {
 struct smb3sign_ghash {
 	const char *name;
 	uint32_t needs;
+	uint32_t wants;    /* policy bits: without them it runs, but is not chosen */
 	size_t table_size; /* bytes of what setkey makes of H, a multiple of 16 */
 	void (*setkey)(void *table, const uint8_t h[16]);
 	/* acc = (...((acc ^ p0) * H ^ p1) * H ... ^ p[nblk-1]) * H */
@@ -62,8 +63,12 @@ extern const struct smb3sign_ghash *const smb3sign_ghash_kernels[];
 extern const struct smb3sign_sha256 *const smb3sign_sha256_kernels[];
 
 extern const struct smb3sign_aes smb3sign_aes_portable, smb3sign_aes_ni;
-extern const struct smb3sign_ghash smb3sign_ghash_portable, smb3sign_ghash_pclmul;
+extern const struct smb3sign_ghash smb3sign_ghash_portable, smb3sign_ghash_pclmul, smb3sign_ghash_vpclmul,
+	smb3sign_ghash_avx512;
 extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni;
+
+/* Names of the kernels that this build does not have, each after a blank. */
+extern const char smb3sign_kernels_left_out[];
 
 /* Whether this process may use a kernel with these needs; and the first of each list that it may. */
 int smb3sign_kernel_usable(uint32_t needs);

@@ -23,11 +23,6 @@ static const uint32_t round_constants[64] = {
 	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static inline uint32_t ror32(uint32_t x, unsigned n)
-{
-	return x >> n | x << (32 - n);
-}
-
 /* W[t] for t < 16: the message (6.2.2 step 1). */
 static inline uint32_t loaded(uint32_t w[16], const uint8_t *p, unsigned t)
 {
@@ -101,6 +96,7 @@ static void portable_blocks(uint32_t state[8], const uint8_t *p, size_t nblk)
 		state[5] += f;
 		state[6] += g;
 		state[7] += h;
+		PIN_POINTER(state);
 	}
 	smb3sign_wipe(w, sizeof(w));
 }

@@ -103,9 +103,9 @@ int smb3sign_sign_end(smb3sign_ctx *ctx, void *sig)
 {
 	int err;
 
-	if (!ctx || !sig)
+	if (!ctx)
 		return SMB3SIGN_E_INVAL;
-	err = end(stream_of(ctx), STREAM_SIGN, sig);
+	err = sig ? end(stream_of(ctx), STREAM_SIGN, sig) : SMB3SIGN_E_INVAL;
 	smb3sign_abort(ctx);
 	return err;
 }

@@ -7,6 +7,18 @@
 #include <stdint.h>
 #include <string.h>
 
+/*
+ * PIN_POINTER: the compiler may not look through the pointer here, so it keeps no copy of what stands there: neither lifts
+ * loads of key material out of a loop nor carries results over to the next pass, on a stack where they outlive the key.
+ */
+#ifdef __GNUC__
+#define INLINE         static inline __attribute__((always_inline))
+#define PIN_POINTER(p) __asm__("" : "+r"(p))
+#else
+#define INLINE         static inline
+#define PIN_POINTER(p) ((void)(p))
+#endif
+
 static inline uint16_t load_le16(const void *p)
 {
 	const uint8_t *b = p;
@@ -42,40 +54,53 @@ static inline uint64_t load_be64(const void *p)
 	return (uint64_t)load_be32(b) << 32 | load_be32(b + 4);
 }
 
-static inline void store_le32(void *p, uint32_t v)
+/* The compiler knows the answer. Stores go through whole words: byte by byte, gcc makes a shuffle of two neighbours. */
+static inline int little_endian(void)
 {
-	uint8_t *b = p;
+	const uint16_t one = 1;
+	uint8_t first;
 
-	b[0] = (uint8_t)v;
-	b[1] = (uint8_t)(v >> 8);
-	b[2] = (uint8_t)(v >> 16);
-	b[3] = (uint8_t)(v >> 24);
+	memcpy(&first, &one, 1);
+	return first;
 }
 
-static inline void store_le64(void *p, uint64_t v)
+static inline uint32_t swap32(uint32_t v)
 {
-	uint8_t *b = p;
+	return v << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24;
+}
 
-	store_le32(b, (uint32_t)v);
-	store_le32(b + 4, (uint32_t)(v >> 32));
+static inline uint64_t swap64(uint64_t v)
+{
+	return (uint64_t)swap32((uint32_t)v) << 32 | swap32((uint32_t)(v >> 32));
+}
+
+static inline uint32_t ror32(uint32_t x, unsigned n) /* 0 < n < 32 */
+{
+	return x >> n | x << (32 - n);
+}
+
+static inline void store_le32(void *p, uint32_t v)
+{
+	v = little_endian() ? v : swap32(v);
+	memcpy(p, &v, sizeof(v));
 }
 
 static inline void store_be32(void *p, uint32_t v)
 {
-	uint8_t *b = p;
-
-	b[0] = (uint8_t)(v >> 24);
-	b[1] = (uint8_t)(v >> 16);
-	b[2] = (uint8_t)(v >> 8);
-	b[3] = (uint8_t)v;
+	v = little_endian() ? swap32(v) : v;
+	memcpy(p, &v, sizeof(v));
 }
 
 static inline void store_be64(void *p, uint64_t v)
 {
-	uint8_t *b = p;
+	v = little_endian() ? swap64(v) : v;
+	memcpy(p, &v, sizeof(v));
+}
 
-	store_be32(b, (uint32_t)(v >> 32));
-	store_be32(b + 4, (uint32_t)v);
+static inline void store_le64(void *p, uint64_t v)
+{
+	v = little_endian() ? v : swap64(v);
+	memcpy(p, &v, sizeof(v));
 }
 
 /* dst ^= src over n bytes. */

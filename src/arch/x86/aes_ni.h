@@ -10,6 +10,8 @@
 
 #include "x86.h"
 
+#ifdef SMB3SIGN_X86
+
 enum { AES_NI_RK_SIZE = 11 * 16 };
 
 INLINE const uint8_t *aes_ni_rk(const void *rk, int round)
@@ -34,4 +36,5 @@ TARGET("aes,ssse3") INLINE __m128i aes_ni_encrypt(const void *rk, __m128i in)
 	return _mm_aesenclast_si128(s, load(aes_ni_rk(rk, 10)));
 }
 
+#endif
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Features of an x86 processor, by CPUID (Intel SDM volume 2A, AMD APM volume 3 appendix E). The 128-bit kernels use XMM
- * registers in legacy encoding only, which every operating system for these processors saves; XCR0 need not be asked.
+ * registers in legacy encoding only, which every operating system for these processors saves; wider ones ask XCR0.
  */
 #include "../../cpu.h"
 #include "x86.h"
@@ -9,9 +9,55 @@
 #ifdef SMB3SIGN_X86
 #include <cpuid.h>
 
+/* XCR0, the register states that the operating system saves; 0 if it does not say (SDM volume 1, 13.3). */
+static unsigned saved_states(unsigned leaf1_ecx)
+{
+	unsigned eax, edx;
+
+	if (!(leaf1_ecx & 1u << 27)) /* OSXSAVE */
+		return 0;
+	__asm__("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+	return eax;
+}
+
+/* A tier is there with all its parts or not at all: emulators are known to offer VAES alone, and to compute it wrongly. */
+static uint32_t wide_tiers(uint32_t features, unsigned leaf7_ebx, unsigned leaf7_ecx, unsigned saved)
+{
+	const unsigned avx2 = 1u << 5, avx512 = 1u << 16 | 1u << 30 | 1u << 31; /* F, BW, VL */
+	const unsigned vaes_vpclmul = 1u << 9 | 1u << 10;
+	const unsigned ymm = 0x6, zmm = 0xe6; /* in XCR0: SSE and AVX; mask registers and both halves of ZMM too */
+
+	if (!(features & SMB3SIGN_CPU_AES) || !(leaf7_ebx & avx2) || (leaf7_ecx & vaes_vpclmul) != vaes_vpclmul ||
+	    (saved & ymm) != ymm)
+		return 0;
+	if ((leaf7_ebx & avx512) != avx512 || (saved & zmm) != zmm)
+		return SMB3SIGN_CPU_VPCLMUL;
+	return SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_AVX512;
+}
+
+/*
+ * Intel's Ice Lake and Tiger Lake lower their clock when 512-bit multipliers are busy, and everything else on the core with
+ * it: models 6A, 6C, 7D, 7E, 9D, 8C, 8D of family 6, for which Linux's AES-GCM prefers 256 bits too.
+ */
+static int clocks_down(void)
+{
+	static const uint8_t models[] = {0x6a, 0x6c, 0x7d, 0x7e, 0x9d, 0x8c, 0x8d};
+	unsigned eax, ebx, ecx, edx, family, model;
+
+	if (!__get_cpuid(0, &eax, &ebx, &ecx, &edx) || ebx != signature_INTEL_ebx ||
+	    !__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+		return 0;
+	family = eax >> 8 & 15;
+	model = (eax >> 4 & 15) | (eax >> 12 & 0xf0);
+	for (size_t i = 0; family == 6 && i < sizeof(models); i++)
+		if (model == models[i])
+			return 1;
+	return 0;
+}
+
 uint32_t smb3sign_cpu_detect(void)
 {
-	unsigned eax, ebx, ecx, edx;
+	unsigned eax, ebx, ecx, edx, saved;
 	uint32_t features = 0;
 
 	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
@@ -24,8 +70,14 @@ uint32_t smb3sign_cpu_detect(void)
 		features |= SMB3SIGN_CPU_AES;
 	if (ecx & 1u << 1)
 		features |= SMB3SIGN_CPU_PCLMUL;
-	if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && ebx & 1u << 29)
+	saved = saved_states(ecx);
+	if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
+		return features;
+	if (ebx & 1u << 29)
 		features |= SMB3SIGN_CPU_SHA;
+	features |= wide_tiers(features, ebx, ecx, saved);
+	if (features & SMB3SIGN_CPU_AVX512 && !clocks_down())
+		features |= SMB3SIGN_CPU_ZMM;
 	return features;
 }
 #endif

@@ -15,6 +15,12 @@
 #if !defined(SMB3SIGN_WITHOUT_PCLMUL) && defined(SMB3SIGN_X86_AES_NI)
 #define SMB3SIGN_X86_PCLMUL
 #endif
+#if !defined(SMB3SIGN_WITHOUT_VPCLMUL) && defined(SMB3SIGN_X86_PCLMUL)
+#define SMB3SIGN_X86_VPCLMUL
+#endif
+#if !defined(SMB3SIGN_WITHOUT_AVX512) && defined(SMB3SIGN_X86_VPCLMUL)
+#define SMB3SIGN_X86_AVX512
+#endif
 #ifndef SMB3SIGN_WITHOUT_SHA_NI
 #define SMB3SIGN_X86_SHA_NI
 #endif
@@ -28,14 +34,9 @@
 #include "../../util.h"
 
 #define TARGET(isa) __attribute__((target(isa)))
-#define INLINE      static inline __attribute__((always_inline))
 
-/*
- * The compiler may not look through the variable here: it neither reorders a sum (gcc does, and spills what it then has to
- * keep) nor lifts the loads of a table out of a loop onto the stack (where they would outlive the key).
- */
-#define PIN_VECTOR(v)  __asm__("" : "+x"(v))
-#define PIN_POINTER(p) __asm__("" : "+r"(p))
+/* As PIN_POINTER: gcc would reorder a sum of vectors, and spill what it then has to keep. */
+#define PIN_VECTOR(v) __asm__("" : "+x"(v))
 
 TARGET("sse2") INLINE __m128i load(const void *p)
 {
