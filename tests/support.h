@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* What the suites share: a seeded generator, hex, guarded memory, messages to sign, and OpenSSL's answer to each. */
+#ifndef SMB3SIGN_TEST_SUPPORT_H
+#define SMB3SIGN_TEST_SUPPORT_H
+
+#include <check.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "smb3sign.h"
+
+/* Check writes down the place of each assertion that holds, a system call each; these suites make millions. */
+#define _mark_point(file, line) ((void)0)
+
+/* ---- Random test data: the same in every run (the seed is printed when SMB3SIGN_TEST_SEED sets another). */
+void rng_fill(void *p, size_t n);
+uint64_t rng_u64(void);
+size_t rng_below(size_t n); /* 0 .. n-1 */
+
+/* ---- Hex. Fails the test on a bad digit or if out is too small. */
+size_t unhex(void *out, size_t room, const char *hex);
+void assert_hex(const void *bytes, const char *hex); /* the bytes equal those that hex spells */
+
+/* ---- Guarded memory: n writable bytes with an inaccessible page directly behind (guard_end) or before (guard_start).
+ * The bytes start out random. Freed all at once. guard_readonly: from now on a write faults. */
+uint8_t *guard_end(size_t n);
+uint8_t *guard_start(size_t n);
+void guard_readonly(const void *p);
+void guard_free_all(void);
+
+/* ---- Messages. A header with the given fields, plausible credits, random Signature; all else zero. */
+void make_header(void *hdr, unsigned command, uint32_t flags, uint64_t message_id, uint64_t session_id);
+/* A random request or response that sign() accepts for every algorithm, NextCommand 0. */
+void random_header(void *hdr);
+/* On the heap: a random message of len >= 64 bytes that can be signed; NextCommand is 0 or len. */
+uint8_t *new_message(size_t len);
+/* The same with SIGNED set and the signature in place. */
+uint8_t *new_signed(unsigned alg, const uint8_t raw[16], size_t len);
+/* A key of the best kernels, for smb3sign_key_free. */
+smb3sign_key *new_key(unsigned alg, const uint8_t raw[16], unsigned role);
+/* Cut body[len] into 1..max segments at random, empty ones (NULL base among them) included; returns the count. */
+size_t random_split(smb3sign_iov *iov, size_t max, const void *body, size_t len);
+
+void put_le16(void *p, unsigned v);
+void put_le32(void *p, uint32_t v);
+void put_le64(void *p, uint64_t v);
+uint32_t get_le32(const void *p);
+
+/* ---- OpenSSL, with the SMB rules written down a second time (zeroed Signature, nonce): the tag that belongs into the
+ * contiguous message msg[len] as it stands; msg is only read. */
+void ref_signature(unsigned alg, const uint8_t key[16], const void *msg, size_t len, uint8_t tag[16]);
+/* The primitives themselves. */
+void ref_hmac_sha256(const void *key, size_t key_len, const void *msg, size_t len, uint8_t mac[32]);
+void ref_cmac(const uint8_t key[16], const void *msg, size_t len, uint8_t mac[16]);
+void ref_gmac(const uint8_t key[16], const uint8_t nonce[12], const void *msg, size_t len, uint8_t mac[16]);
+void ref_aes128(const uint8_t key[16], const uint8_t in[16], uint8_t out[16]);
+
+/* ---- Kernels: calls fn for every usable combination of kernels of this algorithm, the portable ones included, with a key
+ * made of them; fn's failure messages are prefixed by smb3sign_key_impl. */
+void for_each_kernel(unsigned alg, const uint8_t raw[16], unsigned role,
+		     void (*fn)(const smb3sign_key *key, const uint8_t raw[16], void *arg), void *arg);
+
+/* A new test case of s, with time enough for emulators; guarded memory is freed after each test. */
+TCase *add_case(Suite *s, const char *name);
+
+/* Run one suite as main() does: returns the exit status. CK_FORK and CK_RUN_CASE are honoured. */
+int run_suite(Suite *s);
+
+#endif

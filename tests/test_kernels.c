@@ -1,0 +1,794 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every kernel this process may use, function by function: against published values, against OpenSSL (AES, SHA-2) or
+ * the definition carried out bit by bit (GHASH), and against what kernels.h promises of alignment, bounds and splits.
+ * Whole messages in one call (cmac, gmac, hmac) are test_message.c's matter.
+ */
+#include <openssl/evp.h>
+
+#include "kernels.h"
+#include "support.h"
+
+/* ---- Chains of 16-byte blocks under a key: CBC-MAC and GHASH ---- */
+
+struct chain {
+	const char *what, *kernel;
+	size_t key_size;
+	void (*set_key)(void *key, const uint8_t raw[16]);
+	void (*run)(const void *key, uint8_t acc[16], const uint8_t *p, size_t nblk);
+	/* The reference, one block. */
+	void (*step)(const uint8_t raw[16], uint8_t acc[16], const uint8_t block[16]);
+};
+
+static void cbcmac_step(const uint8_t raw[16], uint8_t acc[16], const uint8_t block[16])
+{
+	for (size_t i = 0; i < 16; i++)
+		acc[i] ^= block[i];
+	ref_aes128(raw, acc, acc);
+}
+
+/* acc = (acc ^ block) * h: SP 800-38D 6.3, algorithm 1, as it stands there. Bit 0 is the first byte's top bit. */
+static void ghash_step(const uint8_t h[16], uint8_t acc[16], const uint8_t block[16])
+{
+	uint8_t v[16], z[16] = {0};
+
+	memcpy(v, h, 16);
+	for (size_t i = 0; i < 128; i++) {
+		int lsb = v[15] & 1;
+
+		if ((acc[i / 8] ^ block[i / 8]) >> (7 - i % 8) & 1)
+			for (size_t j = 0; j < 16; j++)
+				z[j] ^= v[j];
+		for (size_t j = 15; j > 0; j--)
+			v[j] = (uint8_t)(v[j] >> 1 | v[j - 1] << 7);
+		v[0] >>= 1;
+		if (lsb)
+			v[0] ^= 0xe1;
+	}
+	memcpy(acc, z, 16);
+}
+
+static struct chain cbcmac_of(const struct smb3sign_aes *k)
+{
+	return (struct chain){"CBC-MAC", k->name, k->rk_size, k->expand, k->cbcmac, cbcmac_step};
+}
+
+static struct chain ghash_of(const struct smb3sign_ghash *k)
+{
+	return (struct chain){"GHASH", k->name, k->table_size, k->setkey, k->blocks, ghash_step};
+}
+
+static void each_aes(void (*fn)(const struct smb3sign_aes *k))
+{
+	size_t run = 0;
+
+	for (size_t i = 0; smb3sign_aes_kernels[i]; i++) {
+		if (!smb3sign_kernel_usable(smb3sign_aes_kernels[i]->needs))
+			continue;
+		fn(smb3sign_aes_kernels[i]);
+		run++;
+	}
+	ck_assert_msg(run, "no AES kernel was tested");
+}
+
+static void each_ghash(void (*fn)(const struct smb3sign_ghash *k))
+{
+	size_t run = 0;
+
+	for (size_t i = 0; smb3sign_ghash_kernels[i]; i++) {
+		if (!smb3sign_kernel_usable(smb3sign_ghash_kernels[i]->needs))
+			continue;
+		fn(smb3sign_ghash_kernels[i]);
+		run++;
+	}
+	ck_assert_msg(run, "no GHASH kernel was tested");
+}
+
+/* The chain function that each_chain has in hand: Check's tests and the walkers' callbacks have no argument for it. */
+static void (*chain_fn)(const struct chain *c);
+
+static void visit_cbcmac(const struct smb3sign_aes *k)
+{
+	struct chain c = cbcmac_of(k);
+
+	chain_fn(&c);
+}
+
+static void visit_ghash(const struct smb3sign_ghash *k)
+{
+	struct chain c = ghash_of(k);
+
+	chain_fn(&c);
+}
+
+static void each_chain(void (*fn)(const struct chain *c))
+{
+	chain_fn = fn;
+	each_aes(visit_cbcmac);
+	each_ghash(visit_ghash);
+}
+
+static void expect(const struct chain *c, const uint8_t got[16], const uint8_t want[16], const char *how, size_t n)
+{
+	if (memcmp(got, want, 16))
+		ck_abort_msg("%s %s: wrong %s %zu", c->what, c->kernel, how, n);
+}
+
+/* A published value; assert_hex would not say whose. */
+static void expect_hex(const char *kernel, const void *got, const char *hex)
+{
+	uint8_t want[64];
+
+	if (memcmp(got, want, unhex(want, sizeof(want), hex)))
+		ck_abort_msg("%s: not the published %s", kernel, hex);
+}
+
+/* A key on the heap, aligned as malloc aligns. */
+static void *make_key(const struct chain *c, const uint8_t raw[16])
+{
+	void *key = malloc(c->key_size);
+
+	ck_assert_ptr_nonnull(key);
+	c->set_key(key, raw);
+	return key;
+}
+
+/* What acc is after 0, 1, ... n blocks, by the reference: n + 1 times 16 bytes, on the heap. */
+static uint8_t *reference(const struct chain *c, const uint8_t raw[16], const uint8_t start[16], const uint8_t *p,
+			  size_t n)
+{
+	uint8_t *acc = malloc(16 * (n + 1));
+
+	ck_assert_ptr_nonnull(acc);
+	memcpy(acc, start, 16);
+	for (size_t i = 0; i < n; i++) {
+		memcpy(acc + 16 * (i + 1), acc + 16 * i, 16);
+		c->step(raw, acc + 16 * (i + 1), p + 16 * i);
+	}
+	return acc;
+}
+
+#define LONGEST 4099
+
+static void check_lengths(const struct chain *c)
+{
+	static const size_t lengths[] = {96, 127, 128, 129, 255, 256, 257, 511, 1000, 4096, LONGEST};
+	static uint8_t p[16 * LONGEST];
+	uint8_t raw[16], start[16], acc[16], *want;
+	void *key;
+
+	rng_fill(raw, 16);
+	rng_fill(start, 16);
+	rng_fill(p, sizeof(p));
+	key = make_key(c, raw);
+	want = reference(c, raw, start, p, LONGEST);
+	for (size_t i = 1; i <= 70 + sizeof(lengths) / sizeof(*lengths); i++) {
+		size_t n = i <= 70 ? i : lengths[i - 71];
+
+		memcpy(acc, start, 16);
+		c->run(key, acc, p, n);
+		expect(c, acc, want + 16 * n, "after blocks:", n);
+		/* In two parts. */
+		for (size_t j = 0; j < 4 && n > 1; j++) {
+			size_t first = 1 + rng_below(n - 1);
+
+			memcpy(acc, start, 16);
+			c->run(key, acc, p, first);
+			expect(c, acc, want + 16 * first, "after blocks:", first);
+			c->run(key, acc, p + 16 * first, n - first);
+			expect(c, acc, want + 16 * n, "in two parts, blocks:", n);
+		}
+	}
+	free(want);
+	free(key);
+}
+
+START_TEST(test_chain_lengths)
+{
+	each_chain(check_lengths);
+}
+END_TEST
+
+static void check_keys(const struct chain *c)
+{
+	for (size_t i = 0; i < 300; i++) {
+		size_t n = 1 + rng_below(20);
+		uint8_t raw[16], start[16], acc[16], p[20 * 16], *want;
+		void *key;
+
+		rng_fill(raw, 16);
+		rng_fill(start, 16);
+		rng_fill(p, sizeof(p));
+		key = make_key(c, raw);
+		want = reference(c, raw, start, p, n);
+		memcpy(acc, start, 16);
+		c->run(key, acc, p, n);
+		expect(c, acc, want + 16 * n, "under key number", i);
+		free(want);
+		free(key);
+	}
+}
+
+START_TEST(test_chain_keys)
+{
+	each_chain(check_keys);
+}
+END_TEST
+
+/* Key, accumulator and message at every address mod 64, not in step with each other. */
+static void check_alignment(const struct chain *c)
+{
+	enum { N = 19 };
+	uint8_t raw[16], start[16], *key = malloc(c->key_size + 128), p[16 * N + 64], acc[16 + 64], *want;
+
+	ck_assert_ptr_nonnull(key);
+	for (size_t i = 0; i < 64; i++) {
+		uint8_t *k = key + (64 - (uintptr_t)key % 64) % 64 + i, *a = acc + i * 5 % 64, *m = p + i * 11 % 64;
+
+		rng_fill(raw, 16);
+		rng_fill(start, 16);
+		rng_fill(p, sizeof(p));
+		want = reference(c, raw, start, m, N);
+		c->set_key(k, raw);
+		for (size_t n = 1; n <= N; n++) {
+			memcpy(a, start, 16);
+			c->run(k, a, m, n);
+			expect(c, a, want + 16 * n, "with key at offset", i);
+		}
+		free(want);
+	}
+	free(key);
+}
+
+START_TEST(test_chain_alignment)
+{
+	each_chain(check_alignment);
+}
+END_TEST
+
+/* Everything directly before or directly behind memory that cannot be touched; what is only read cannot be written. */
+static void check_bounds(const struct chain *c)
+{
+	for (size_t i = 0; i < 2; i++) {
+		uint8_t *(*guard)(size_t n) = i ? guard_start : guard_end;
+		uint8_t *raw = guard(16), *key = guard(c->key_size), *acc = guard(16), start[16];
+
+		guard_readonly(raw);
+		c->set_key(key, raw);
+		guard_readonly(key);
+		for (size_t n = 1; n <= 40; n++) {
+			uint8_t *p = guard(16 * n), *want;
+
+			guard_readonly(p);
+			memcpy(start, acc, 16);
+			want = reference(c, raw, start, p, n);
+			c->run(key, acc, p, n);
+			expect(c, acc, want + 16 * n, "in guarded memory, blocks:", n);
+			free(want);
+		}
+	}
+	guard_free_all();
+}
+
+START_TEST(test_chain_bounds)
+{
+	each_chain(check_bounds);
+}
+END_TEST
+
+/* ---- AES ---- */
+
+static void expect_block(const struct smb3sign_aes *k, const uint8_t raw[16], const uint8_t in[16],
+			 const uint8_t want[16])
+{
+	uint8_t rk[SMB3SIGN_RK_SIZE_MAX], out[16];
+
+	k->expand(rk, raw);
+	k->encrypt(rk, in, out);
+	if (memcmp(out, want, 16))
+		ck_abort_msg("AES %s: wrong block", k->name);
+	memcpy(out, in, 16);
+	k->encrypt(rk, out, out);
+	if (memcmp(out, want, 16))
+		ck_abort_msg("AES %s: wrong block in place", k->name);
+}
+
+static void check_aes_published(const struct smb3sign_aes *k)
+{
+	static const struct {
+		const char *key, *in, *out;
+	} vectors[] = {
+		/* FIPS 197 appendix B */
+		{"2b7e151628aed2a6abf7158809cf4f3c", "3243f6a8885a308d313198a2e0370734",
+		 "3925841d02dc09fbdc118597196a0b32"},
+		/* FIPS 197 appendix C.1 */
+		{"000102030405060708090a0b0c0d0e0f", "00112233445566778899aabbccddeeff",
+		 "69c4e0d86a7b0430d8cdb78070b4c55a"},
+		/* SP 800-38A F.1.1 */
+		{"2b7e151628aed2a6abf7158809cf4f3c", "6bc1bee22e409f96e93d7e117393172a",
+		 "3ad77bb40d7a3660a89ecaf32466ef97"},
+		{"2b7e151628aed2a6abf7158809cf4f3c", "ae2d8a571e03ac9c9eb76fac45af8e51",
+		 "f5d3d58503b9699de785895a96fdbaaf"},
+		{"2b7e151628aed2a6abf7158809cf4f3c", "30c81c46a35ce411e5fbc1191a0a52ef",
+		 "43b1cd7f598ece23881b00e3ed030688"},
+		{"2b7e151628aed2a6abf7158809cf4f3c", "f69f2445df4f9b17ad2b417be66c3710",
+		 "7b0c785e27e8ad3f8223207104725dd4"},
+	};
+
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(*vectors); i++) {
+		uint8_t raw[16], in[16], out[16];
+
+		unhex(raw, 16, vectors[i].key);
+		unhex(in, 16, vectors[i].in);
+		unhex(out, 16, vectors[i].out);
+		expect_block(k, raw, in, out);
+	}
+}
+
+/* SP 800-38A F.2.1: a CBC ciphertext block is the CBC-MAC of the plaintext so far, from the IV. */
+static void check_cbc_published(const struct smb3sign_aes *k)
+{
+	static const char *const ciphertext[4] = {
+		"7649abac8119b246cee98e9b12e9197d",
+		"5086cb9b507219ee95db113a917678b2",
+		"73bed6b8e3c1743b7116e69e22229516",
+		"3ff1caa1681fac09120eca307586e1a7",
+	};
+	uint8_t raw[16], p[64], h[16], rk[SMB3SIGN_RK_SIZE_MAX];
+
+	unhex(raw, 16, "2b7e151628aed2a6abf7158809cf4f3c");
+	unhex(p, 64,
+	      "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51"
+	      "30c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710");
+	k->expand(rk, raw);
+	for (size_t n = 1; n <= 4; n++) {
+		unhex(h, 16, "000102030405060708090a0b0c0d0e0f");
+		k->cbcmac(rk, h, p, n);
+		expect_hex(k->name, h, ciphertext[n - 1]);
+	}
+}
+
+START_TEST(test_aes_published)
+{
+	each_aes(check_aes_published);
+	each_aes(check_cbc_published);
+}
+END_TEST
+
+/* One bit of the key or of the block alone, every byte value in every place, random ones. */
+static void check_aes_openssl(const struct smb3sign_aes *k)
+{
+	for (size_t i = 0; i < 256 + 256 + 500; i++) {
+		uint8_t raw[16] = {0}, in[16] = {0}, want[16], bit = (uint8_t)(1 << i % 8);
+
+		if (i < 128) {
+			raw[i / 8] = bit;
+		} else if (i < 256) {
+			in[i / 8 - 16] = bit;
+		} else {
+			rng_fill(raw, 16);
+			rng_fill(in, 16);
+		}
+		if (i >= 256 && i < 512)
+			for (size_t j = 0; j < 16; j++)
+				in[j] = (uint8_t)(raw[j] ^ (i + j));
+		ref_aes128(raw, in, want);
+		expect_block(k, raw, in, want);
+	}
+}
+
+START_TEST(test_aes_openssl)
+{
+	each_aes(check_aes_openssl);
+}
+END_TEST
+
+/* encrypt and expand as check_alignment and check_bounds do it for cbcmac. */
+static void check_aes_memory(const struct smb3sign_aes *k)
+{
+	uint8_t *rk = malloc(k->rk_size + 128), raw_at[16 + 64], in_at[16 + 64], out_at[16 + 64], want[16];
+
+	ck_assert_ptr_nonnull(rk);
+	for (size_t i = 0; i < 64; i++) {
+		uint8_t *key = rk + (64 - (uintptr_t)rk % 64) % 64 + i;
+		uint8_t *raw = raw_at + i * 3 % 64, *in = in_at + i * 5 % 64, *out = out_at + i * 11 % 64;
+
+		rng_fill(raw, 16);
+		rng_fill(in, 16);
+		ref_aes128(raw, in, want);
+		k->expand(key, raw);
+		k->encrypt(key, in, out);
+		if (memcmp(out, want, 16))
+			ck_abort_msg("AES %s: wrong block with round keys at offset %zu", k->name, i);
+	}
+	free(rk);
+
+	for (size_t i = 0; i < 2; i++) {
+		uint8_t *(*guard)(size_t n) = i ? guard_start : guard_end;
+		uint8_t *raw = guard(16), *key = guard(k->rk_size), *in = guard(16), *out = guard(16);
+
+		guard_readonly(raw);
+		guard_readonly(in);
+		k->expand(key, raw);
+		guard_readonly(key);
+		k->encrypt(key, in, out);
+		ref_aes128(raw, in, want);
+		if (memcmp(out, want, 16))
+			ck_abort_msg("AES %s: wrong block in guarded memory", k->name);
+		k->encrypt(key, out, out);
+	}
+	guard_free_all();
+}
+
+START_TEST(test_aes_memory)
+{
+	each_aes(check_aes_memory);
+}
+END_TEST
+
+/* ---- GHASH ---- */
+
+/*
+ * McGrew and Viega, "The Galois/Counter Mode of Operation (GCM)", appendix B, test cases 2 to 4: the blocks that GHASH
+ * is fed (additional data, ciphertext, both padded with zeros, and their lengths) and its X after each.
+ */
+static void check_ghash_published(const struct smb3sign_ghash *k)
+{
+	static const struct {
+		const char *h, *x[7][2];
+	} cases[] = {
+		{"66e94bd4ef8a2c3b884cfa59ca342b2e",
+		 {{"0388dace60b6a392f328c2b971b2fe78", "5e2ec746917062882c85b0685353deb7"},
+		  {"00000000000000000000000000000080", "f38cbb1ad69223dcc3457ae5b6b0f885"}}},
+		{"b83b533708bf535d0aa6e52980d53b78",
+		 {{"42831ec2217774244b7221b784d0d49c", "59ed3f2bb1a0aaa07c9f56c6a504647b"},
+		  {"e3aa212f2c02a4e035c17e2329aca12e", "b714c9048389afd9f9bc5c1d4378e052"},
+		  {"21d514b25466931c7d8f6a5aac84aa05", "47400c6577b1ee8d8f40b2721e86ff10"},
+		  {"1ba30b396a0aac973d58e091473f5985", "4796cf49464704b5dd91f159bb1b7f95"},
+		  {"00000000000000000000000000000200", "7f1b32b81b820d02614f8895ac1d4eac"}}},
+		{"b83b533708bf535d0aa6e52980d53b78",
+		 {{"feedfacedeadbeeffeedfacedeadbeef", "ed56aaf8a72d67049fdb9228edba1322"},
+		  {"abaddad2000000000000000000000000", "cd47221ccef0554ee4bb044c88150352"},
+		  {"42831ec2217774244b7221b784d0d49c", "54f5e1b2b5a8f9525c23924751a3ca51"},
+		  {"e3aa212f2c02a4e035c17e2329aca12e", "324f585c6ffc1359ab371565d6c45f93"},
+		  {"21d514b25466931c7d8f6a5aac84aa05", "ca7dd446af4aa70cc3c0cd5abba6aa1c"},
+		  {"1ba30b396a0aac973d58e09100000000", "1590df9b2eb6768289e57d56274c8570"},
+		  {"00000000000000a000000000000001e0", "698e57f70e6ecc7fd9463b7260a9ae5f"}}},
+	};
+	void *table = malloc(k->table_size);
+
+	ck_assert_ptr_nonnull(table);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint8_t h[16], p[7 * 16], acc[16];
+
+		unhex(h, 16, cases[i].h);
+		k->setkey(table, h);
+		for (size_t n = 1; n <= 7 && cases[i].x[n - 1][0]; n++) {
+			unhex(p + 16 * (n - 1), 16, cases[i].x[n - 1][0]);
+			memset(acc, 0, 16);
+			k->blocks(table, acc, p, n);
+			expect_hex(k->name, acc, cases[i].x[n - 1][1]);
+		}
+	}
+	free(table);
+}
+
+START_TEST(test_ghash_published)
+{
+	each_ghash(check_ghash_published);
+}
+END_TEST
+
+/* x^i * x^j for all i and j; and what makes the most carries in integer multiplications. */
+static void check_ghash_products(const struct smb3sign_ghash *k)
+{
+	static const uint8_t dense[] = {0x00, 0x11, 0x22, 0x44, 0x88, 0x33, 0x55, 0x77, 0xee, 0xfe, 0x7f, 0xff};
+	static const uint8_t zero[16];
+	struct chain c = ghash_of(k);
+	void *table = malloc(k->table_size);
+
+	ck_assert_ptr_nonnull(table);
+	for (size_t i = 0; i < 128 + sizeof(dense); i++) {
+		uint8_t h[16] = {0};
+
+		if (i < 128)
+			h[i / 8] = (uint8_t)(0x80 >> i % 8);
+		else
+			memset(h, dense[i - 128], 16);
+		k->setkey(table, h);
+		for (size_t j = 0; j < 128 + sizeof(dense); j++) {
+			uint8_t x[16] = {0}, acc[16] = {0}, want[16];
+
+			if (j < 128)
+				x[j / 8] = (uint8_t)(0x80 >> j % 8);
+			else
+				memset(x, dense[j - 128], 16);
+			memcpy(want, x, 16);
+			ghash_step(h, want, zero);
+			k->blocks(table, acc, x, 1);
+			expect(&c, acc, want, "product, i * 1000 + j:", i * 1000 + j);
+		}
+	}
+	free(table);
+}
+
+START_TEST(test_ghash_products)
+{
+	each_ghash(check_ghash_products);
+}
+END_TEST
+
+/* ---- SHA-2 ---- */
+
+/* One of the SHA-256 kernels, or SHA-512, whose single function is in no list. */
+struct sha {
+	const struct smb3sign_sha256 *sha256;
+	const char *name;
+	size_t block, word; /* bytes */
+};
+
+static void each_sha(void (*fn)(const struct sha *s))
+{
+	size_t run = 0;
+
+	for (size_t i = 0; smb3sign_sha256_kernels[i]; i++) {
+		const struct smb3sign_sha256 *k = smb3sign_sha256_kernels[i];
+
+		if (!smb3sign_kernel_usable(k->needs))
+			continue;
+		fn(&(struct sha){k, k->name, 64, 4});
+		run++;
+	}
+	ck_assert_msg(run, "no SHA-256 kernel was tested");
+	fn(&(struct sha){NULL, "SHA-512", 128, 8});
+}
+
+static void sha_init(const struct sha *s, void *state)
+{
+	if (s->sha256)
+		memcpy(state, smb3sign_sha256_iv, sizeof(smb3sign_sha256_iv));
+	else
+		memcpy(state, smb3sign_sha512_iv, sizeof(smb3sign_sha512_iv));
+}
+
+static void sha_blocks(const struct sha *s, void *state, const uint8_t *p, size_t nblk)
+{
+	if (s->sha256)
+		s->sha256->blocks(state, p, nblk);
+	else
+		smb3sign_sha512_blocks(state, p, nblk);
+}
+
+/* The state's words as bytes, most significant first: the digest. */
+static void sha_digest(const struct sha *s, const void *state, uint8_t digest[64])
+{
+	for (size_t i = 0; i < 8; i++) {
+		uint64_t word = s->sha256 ? ((const uint32_t *)state)[i] : ((const uint64_t *)state)[i];
+
+		for (size_t j = 0; j < s->word; j++)
+			digest[i * s->word + j] = (uint8_t)(word >> 8 * (s->word - 1 - j));
+	}
+}
+
+/* FIPS 180-4 5.1 into a buffer on the heap; *nblk is the length in blocks. */
+static uint8_t *sha_padded(const struct sha *s, const void *msg, size_t len, size_t *nblk)
+{
+	uint8_t *p;
+
+	*nblk = (len + 1 + 2 * s->word + s->block - 1) / s->block;
+	p = calloc(*nblk, s->block);
+	ck_assert_ptr_nonnull(p);
+	memcpy(p, msg, len);
+	p[len] = 0x80;
+	for (size_t i = 0; i < 8; i++)
+		p[*nblk * s->block - 1 - i] = (uint8_t)((uint64_t)len * 8 >> 8 * i);
+	return p;
+}
+
+static void sha_message(const struct sha *s, const void *msg, size_t len, uint8_t digest[64])
+{
+	uint64_t state[8];
+	size_t nblk;
+	uint8_t *p = sha_padded(s, msg, len, &nblk);
+
+	sha_init(s, state);
+	sha_blocks(s, state, p, nblk);
+	sha_digest(s, state, digest);
+	free(p);
+}
+
+/* FIPS 180-4's examples (NIST, "Examples with intermediate values": SHA-256, SHA-512) and NIST CAVS' empty message. */
+static void check_sha_published(const struct sha *s)
+{
+	static const struct {
+		const char *msg, *sha256, *sha512;
+	} vectors[] = {
+		{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		 "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce"
+		 "47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e"},
+		{"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+		 "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
+		 "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"},
+		{"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+		 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+		 "204a8fc6dda82f0a0ced7beb8e08a41657c16ef468b228a8279be331a703c335"
+		 "96fd15c13b1b07f9aa1d3bea57789ca031ad85c7a71dd70354ec631238ca3445"},
+		{"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnop"
+		 "qrstnopqrstu",
+		 "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1",
+		 "8e959b75dae313da8cf4f72814fc143f8f7779c6eb9f7fa17299aeadb6889018"
+		 "501d289e4900f7e4331b99dec4b5433ac7d329eeb6dd26545e96e55b874be909"},
+	};
+	uint8_t digest[64], *million;
+
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(*vectors); i++) {
+		sha_message(s, vectors[i].msg, strlen(vectors[i].msg), digest);
+		expect_hex(s->name, digest, s->sha256 ? vectors[i].sha256 : vectors[i].sha512);
+	}
+	million = malloc(1000000);
+	ck_assert_ptr_nonnull(million);
+	memset(million, 'a', 1000000);
+	sha_message(s, million, 1000000, digest);
+	expect_hex(s->name, digest,
+		   s->sha256 ? "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+			     : "e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973eb"
+			       "de0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b");
+	free(million);
+}
+
+START_TEST(test_sha_published)
+{
+	each_sha(check_sha_published);
+}
+END_TEST
+
+static void check_sha_openssl(const struct sha *s)
+{
+	uint8_t *msg = malloc(1000 * s->block);
+
+	ck_assert_ptr_nonnull(msg);
+	for (size_t i = 0; i < 400; i++) {
+		/* Every number of blocks from 1 to 70, then longer ones. */
+		size_t full = i < 350 ? i % 70 : rng_below(990);
+		size_t len = full * s->block + rng_below(s->block - 2 * s->word), split, nblk;
+		uint8_t digest[64], want[64], *p;
+		unsigned want_len;
+		uint64_t state[8];
+
+		rng_fill(msg, len);
+		ck_assert_int_eq(EVP_Digest(msg, len, want, &want_len, s->sha256 ? EVP_sha256() : EVP_sha512(), NULL),
+				 1);
+		ck_assert_uint_eq(want_len, 8 * s->word);
+		sha_message(s, msg, len, digest);
+		if (memcmp(digest, want, want_len))
+			ck_abort_msg("%s: wrong digest of %zu bytes", s->name, len);
+		/* In two parts; one of them may be empty, and is then no call. */
+		p = sha_padded(s, msg, len, &nblk);
+		split = rng_below(nblk);
+		sha_init(s, state);
+		if (split)
+			sha_blocks(s, state, p, split);
+		sha_blocks(s, state, p + split * s->block, nblk - split);
+		sha_digest(s, state, digest);
+		if (memcmp(digest, want, want_len))
+			ck_abort_msg("%s: wrong digest of %zu blocks in two parts", s->name, nblk);
+		free(p);
+	}
+	free(msg);
+}
+
+START_TEST(test_sha_openssl)
+{
+	each_sha(check_sha_openssl);
+}
+END_TEST
+
+/*
+ * Message at every address, state at every one that its type allows, memory that cannot be touched around both. Against
+ * a call with everything on the stack and, for SHA-256, the portable kernel, from states that are no hash of anything.
+ */
+static void check_sha_memory(const struct sha *s)
+{
+	const struct sha portable = {s->sha256 ? &smb3sign_sha256_portable : NULL, "portable", s->block, s->word};
+	const size_t size = 8 * s->word;
+
+	for (size_t i = 0; i < 64 + 80; i++) {
+		size_t n = 1 + (i < 64 ? rng_below(9) : (i - 64) / 2);
+		uint8_t *(*guard)(size_t n) = i % 2 ? guard_start : guard_end;
+		uint8_t *state, *p;
+		uint64_t want[8], again[8];
+
+		if (i < 64) {
+			state = guard_start(size + 64) + i * s->word % 64;
+			p = guard_start(n * s->block + 64) + i;
+		} else {
+			state = guard(size);
+			p = guard(n * s->block);
+		}
+		guard_readonly(p);
+		memcpy(want, state, size);
+		memcpy(again, state, size);
+		sha_blocks(&portable, want, p, n);
+		sha_blocks(s, again, p, n);
+		sha_blocks(s, state, p, n);
+		if (memcmp(state, want, size) || memcmp(again, want, size))
+			ck_abort_msg("%s: wrong state after %zu blocks, case %zu", s->name, n, i);
+		guard_free_all();
+	}
+}
+
+START_TEST(test_sha_memory)
+{
+	each_sha(check_sha_memory);
+}
+END_TEST
+
+/* ---- The lists ---- */
+
+/*
+ * Each list ends with the portable kernel, which alone needs nothing; the best is the first usable; sizes are
+ * as promised.
+ */
+START_TEST(test_lists)
+{
+	const struct smb3sign_aes *aes = NULL, *best_aes = NULL;
+	const struct smb3sign_ghash *ghash = NULL, *best_ghash = NULL;
+	const struct smb3sign_sha256 *sha256 = NULL, *best_sha256 = NULL;
+
+	for (size_t i = 0; smb3sign_aes_kernels[i]; i++) {
+		aes = smb3sign_aes_kernels[i];
+		ck_assert_int_eq(aes->needs == 0, !smb3sign_aes_kernels[i + 1]);
+		ck_assert_uint_eq(aes->rk_size % 16, 0);
+		ck_assert_uint_ge(aes->rk_size, 176);
+		ck_assert_uint_le(aes->rk_size, SMB3SIGN_RK_SIZE_MAX);
+		if (!best_aes && smb3sign_kernel_usable(aes->needs))
+			best_aes = aes;
+	}
+	for (size_t i = 0; smb3sign_ghash_kernels[i]; i++) {
+		ghash = smb3sign_ghash_kernels[i];
+		ck_assert_int_eq(ghash->needs == 0, !smb3sign_ghash_kernels[i + 1]);
+		ck_assert_uint_eq(ghash->table_size % 16, 0);
+		ck_assert_uint_ge(ghash->table_size, 16);
+		ck_assert_msg(!ghash->gmac || ghash->aes, "%s: gmac without its AES", ghash->name);
+		if (!best_ghash && smb3sign_kernel_usable(ghash->needs | ghash->wants))
+			best_ghash = ghash;
+	}
+	for (size_t i = 0; smb3sign_sha256_kernels[i]; i++) {
+		sha256 = smb3sign_sha256_kernels[i];
+		ck_assert_int_eq(sha256->needs == 0, !smb3sign_sha256_kernels[i + 1]);
+		if (!best_sha256 && smb3sign_kernel_usable(sha256->needs))
+			best_sha256 = sha256;
+	}
+	ck_assert_ptr_eq(aes, &smb3sign_aes_portable);
+	ck_assert_ptr_eq(ghash, &smb3sign_ghash_portable);
+	ck_assert_ptr_eq(sha256, &smb3sign_sha256_portable);
+	ck_assert_ptr_eq(best_aes, smb3sign_best_aes());
+	ck_assert_ptr_eq(best_ghash, smb3sign_best_ghash());
+	ck_assert_ptr_eq(best_sha256, smb3sign_best_sha256());
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("kernels");
+	TCase *tc = add_case(s, "chains");
+
+	tcase_add_test(tc, test_chain_lengths);
+	tcase_add_test(tc, test_chain_keys);
+	tcase_add_test(tc, test_chain_alignment);
+	tcase_add_test(tc, test_chain_bounds);
+	tc = add_case(s, "aes");
+	tcase_add_test(tc, test_aes_published);
+	tcase_add_test(tc, test_aes_openssl);
+	tcase_add_test(tc, test_aes_memory);
+	tc = add_case(s, "ghash");
+	tcase_add_test(tc, test_ghash_published);
+	tcase_add_test(tc, test_ghash_products);
+	tc = add_case(s, "sha");
+	tcase_add_test(tc, test_sha_published);
+	tcase_add_test(tc, test_sha_openssl);
+	tcase_add_test(tc, test_sha_memory);
+	tc = add_case(s, "lists");
+	tcase_add_test(tc, test_lists);
+	return run_suite(s);
+}
