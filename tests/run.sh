@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# usage: sh tests/run.sh
+# Installs what is missing, builds the library, the command and the tests, and runs all of them: first as they are shipped,
+# then under AddressSanitizer and UndefinedBehaviorSanitizer. Build folders: $BUILD (default: build) and $BUILD-sanitize.
+set -eu
+cd "$(dirname "$0")/.."
+build=${BUILD:-build}
+
+sh tools/install-missing.sh gcc g++ libc6-dev make cmake pkg-config binutils check libssl-dev libpcap-dev python3
+
+jobs=$(nproc 2>/dev/null || echo 2)
+failed=
+
+echo "== as shipped"
+cmake -S . -B "$build" -DSMB3SIGN_TESTS=ON -DSMB3SIGN_TOOLS=ON -DSMB3SIGN_BENCH=ON
+cmake --build "$build" -j "$jobs"
+(cd "$build" && ctest --output-on-failure -j "$jobs") || failed="$failed as-shipped"
+
+echo "== under AddressSanitizer and UndefinedBehaviorSanitizer"
+cmake -S . -B "$build-sanitize" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSMB3SIGN_TESTS=ON -DSMB3SIGN_TOOLS=ON \
+	-DCMAKE_C_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all"
+cmake --build "$build-sanitize" -j "$jobs"
+(cd "$build-sanitize" && ctest --output-on-failure -j "$jobs" -LE shipped) || failed="$failed sanitized"
+
+if [ -n "$failed" ]; then
+	echo "tests failed:$failed"
+	exit 1
+fi
+echo "all tests passed"
