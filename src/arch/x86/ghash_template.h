@@ -33,7 +33,7 @@
  */
 
 /* Under one reduction: a group, or all that is left of a message: less than a group, and the length. */
-enum { POWERS = GROUP + 2, HEADER_VECTORS = WIDTH == 1 ? 3 : 4 / WIDTH };
+enum { POWERS = GROUP + 1, HEADER_VECTORS = WIDTH == 1 ? 3 : 4 / WIDTH };
 
 /* Powers of H', each times x^128 but the first, the highest first; the zeros are what a vector reads behind the last. */
 struct powers {
