@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What the compiler, the assembler and the linker can do. A kernel is left out (SMB3SIGN_WITHOUT_..., shown by `smb3sign
 # cpu`) only where this is an x86 compiler that cannot build it; on other processors its file is empty anyway.
+include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 
 function(smb3sign_probe kernel target intrinsic)

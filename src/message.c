@@ -130,27 +130,52 @@ static void mac(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, 
 		mac_by_steps(key, hdr, set_flags, body, cnt, tag);
 }
 
-/* All checks of one message in the documented order. */
-static int check(const smb3sign_key *key, const uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
-		 enum smb3sign_task task, struct extent *e)
+/* All checks of one message but those of measure, in the documented order. */
+static int check(const smb3sign_key *key, const uint8_t *hdr, const struct extent *e, enum smb3sign_task task)
 {
-	int err;
+	int err = smb3sign_check_header(key, hdr, task);
 
-	if (!key || !key->mac || !hdr)
-		return SMB3SIGN_E_INVAL;
-	err = measure(e, body, cnt);
-	if (!err)
-		err = smb3sign_check_header(key, hdr, task);
-	if (!err)
-		err = smb3sign_check_length(smb2_next_command(hdr), (uint64_t)SMB3SIGN_HEADER_LEN + e->len);
+	return err ? err : smb3sign_check_length(smb2_next_command(hdr), (uint64_t)SMB3SIGN_HEADER_LEN + e->len);
+}
+
+static int usable(const smb3sign_key *key, const void *hdr)
+{
+	return key && key->mac && hdr;
+}
+
+static int sign_measured(const smb3sign_key *key, uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
+			 const struct extent *e)
+{
+	int err = check(key, hdr, e, TASK_SIGN);
+
+	if (err)
+		return err;
+	mac(key, hdr, SMB2_FLAGS_SIGNED, body, cnt, e, hdr + SMB2_SIGNATURE);
+	hdr[SMB2_FLAGS] |= SMB2_FLAGS_SIGNED;
+	return SMB3SIGN_OK;
+}
+
+static int verify_measured(const smb3sign_key *key, const uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
+			   const struct extent *e)
+{
+	uint8_t tag[SMB3SIGN_SIG_LEN];
+	int err = check(key, hdr, e, TASK_VERIFY);
+
+	if (err)
+		return err;
+	mac(key, hdr, 0, body, cnt, e, tag);
+	err = smb3sign_judge(tag, hdr + SMB2_SIGNATURE, smb2_flags(hdr));
+	smb3sign_wipe(tag, sizeof(tag)); /* the right signature of a forged message is worth having */
 	return err;
 }
 
 int smb3sign_compute(const smb3sign_key *key, const void *hdr, const smb3sign_iov *body, size_t body_cnt, void *sig)
 {
 	struct extent e;
-	int err = sig ? check(key, hdr, body, body_cnt, TASK_SIGN, &e) : SMB3SIGN_E_INVAL;
+	int err = usable(key, hdr) && sig ? measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
 
+	if (!err)
+		err = check(key, hdr, &e, TASK_SIGN);
 	if (!err)
 		mac(key, hdr, SMB2_FLAGS_SIGNED, body, body_cnt, &e, sig);
 	return err;
@@ -158,55 +183,47 @@ int smb3sign_compute(const smb3sign_key *key, const void *hdr, const smb3sign_io
 
 int smb3sign_sign(const smb3sign_key *key, void *hdr, const smb3sign_iov *body, size_t body_cnt)
 {
-	uint8_t *h = hdr;
 	struct extent e;
-	int err = check(key, h, body, body_cnt, TASK_SIGN, &e);
+	int err = usable(key, hdr) ? measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
 
-	if (err)
-		return err;
-	mac(key, h, SMB2_FLAGS_SIGNED, body, body_cnt, &e, h + SMB2_SIGNATURE);
-	h[SMB2_FLAGS] |= SMB2_FLAGS_SIGNED;
-	return SMB3SIGN_OK;
+	return err ? err : sign_measured(key, hdr, body, body_cnt, &e);
 }
 
 int smb3sign_verify(const smb3sign_key *key, const void *hdr, const smb3sign_iov *body, size_t body_cnt)
 {
-	const uint8_t *h = hdr;
-	uint8_t tag[SMB3SIGN_SIG_LEN];
 	struct extent e;
-	int err = check(key, h, body, body_cnt, TASK_VERIFY, &e);
+	int err = usable(key, hdr) ? measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
 
-	if (err)
-		return err;
-	mac(key, h, 0, body, body_cnt, &e, tag);
-	err = smb3sign_judge(tag, h + SMB2_SIGNATURE, smb2_flags(h));
-	smb3sign_wipe(tag, sizeof(tag)); /* the right signature of a forged message is worth having */
-	return err;
+	return err ? err : verify_measured(key, hdr, body, body_cnt, &e);
+}
+
+/* The body of a contiguous message; segment is its one segment, for keys whose kernels go by steps. */
+static int measure_buf(struct extent *e, smb3sign_iov *segment, const uint8_t *msg, size_t len)
+{
+	if (len < SMB3SIGN_HEADER_LEN)
+		return SMB3SIGN_E_MESSAGE;
+	e->len = len - SMB3SIGN_HEADER_LEN;
+	e->piece = msg + SMB3SIGN_HEADER_LEN;
+	e->pieces = 1;
+	segment->iov_base = (void *)(uintptr_t)e->piece; /* an iovec has no const; it is only read */
+	segment->iov_len = e->len;
+	return SMB3SIGN_OK;
 }
 
 int smb3sign_sign_buf(const smb3sign_key *key, void *msg, size_t len)
 {
-	smb3sign_iov body;
+	smb3sign_iov segment;
+	struct extent e;
+	int err = usable(key, msg) ? measure_buf(&e, &segment, msg, len) : SMB3SIGN_E_INVAL;
 
-	if (!key || !msg)
-		return SMB3SIGN_E_INVAL;
-	if (len < SMB3SIGN_HEADER_LEN)
-		return SMB3SIGN_E_MESSAGE;
-	body.iov_base = (uint8_t *)msg + SMB3SIGN_HEADER_LEN;
-	body.iov_len = len - SMB3SIGN_HEADER_LEN;
-	return smb3sign_sign(key, msg, &body, 1);
+	return err ? err : sign_measured(key, msg, &segment, 1, &e);
 }
 
 int smb3sign_verify_buf(const smb3sign_key *key, const void *msg, size_t len)
 {
-	smb3sign_iov body;
+	smb3sign_iov segment;
+	struct extent e;
+	int err = usable(key, msg) ? measure_buf(&e, &segment, msg, len) : SMB3SIGN_E_INVAL;
 
-	if (!key || !msg)
-		return SMB3SIGN_E_INVAL;
-	if (len < SMB3SIGN_HEADER_LEN)
-		return SMB3SIGN_E_MESSAGE;
-	/* An iovec has no const; verify only reads. */
-	body.iov_base = (void *)(uintptr_t)((const uint8_t *)msg + SMB3SIGN_HEADER_LEN);
-	body.iov_len = len - SMB3SIGN_HEADER_LEN;
-	return smb3sign_verify(key, msg, &body, 1);
+	return err ? err : verify_measured(key, msg, &segment, 1, &e);
 }
