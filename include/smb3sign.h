@@ -354,9 +354,10 @@ SMB3SIGN_API size_t smb3sign_batch_width(const smb3sign_key *key);
 /*
  * Find the SMB2_SIGNING_CAPABILITIES context (MS-SMB2 2.2.3.1.7, 2.2.4.1.7) of a whole NEGOTIATE message, request or
  * response: *data points into the message, *data_len is the context's DataLength. OK with *data NULL and *data_len 0 if
- * there is none, or if 0x0311 is neither offered nor chosen. Not a NEGOTIATE message, a second SIGNING context, contexts
- * that overlap the fixed part or leave the message: E_MESSAGE, *data and *data_len untouched. NULL: E_INVAL. What the
- * context says is smb3sign_caps_accept's matter.
+ * there is none, or if 0x0311 is neither offered nor chosen. E_MESSAGE, *data and *data_len untouched: not a NEGOTIATE
+ * message, a wrong StructureSize or no dialects in its body, a second SIGNING context, and contexts that leave the message,
+ * overlap what stands before them or do not start at a multiple of 8. NULL: E_INVAL. What the context says is
+ * smb3sign_caps_accept's matter.
  */
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_find(const void *negotiate, size_t len, const void **data,
 							size_t *data_len);

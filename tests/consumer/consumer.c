@@ -10,15 +10,15 @@
 
 /* An ECHO request (MS-SMB2 2.2.28). */
 static const unsigned char echo_request[68] = {
-	0xfe, 'S', 'M', 'B', 64, 0, 1, 0, 0, 0, 0, 0, 0x0d, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0,
-	0xff, 0xfe, 0, 0, 0, 0, 0, 0, 0x19, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	4, 0, 0, 0,
+	0xfe, 'S', 'M', 'B', 64, 0, 1, 0, 0, 0,    0,    0, 0x0d, 0, 1, 0, 0, 0,    0, 0, 0, 0, 0,
+	0,    9,   0,   0,   0,  0, 0, 0, 0, 0xff, 0xfe, 0, 0,    0, 0, 0, 0, 0x19, 0, 0, 0, 0, 0x10,
+	0,    0,   0,   0,   0,  0, 0, 0, 0, 0,    0,    0, 0,    0, 0, 0, 0, 0,    4, 0, 0, 0,
 };
 
 static smb3sign_key *make_key(unsigned role)
 {
-	static const unsigned char session_key[16] = { 1, 2, 3 };
-	smb3sign_key              *key = NULL;
+	static const unsigned char session_key[16] = {1, 2, 3};
+	smb3sign_key *key = NULL;
 
 	if (smb3sign_key_derive(&key, SMB3SIGN_AES_CMAC, 0x0300, session_key, sizeof(session_key), NULL, role))
 		return NULL;
@@ -29,7 +29,7 @@ int main(void)
 {
 	unsigned char msg[sizeof(echo_request)];
 	smb3sign_key *client = make_key(SMB3SIGN_ROLE_CLIENT), *server = make_key(SMB3SIGN_ROLE_SERVER);
-	int           err = SMB3SIGN_E_INVAL, forged = SMB3SIGN_OK;
+	int err = SMB3SIGN_E_INVAL, forged = SMB3SIGN_OK;
 
 	memcpy(msg, echo_request, sizeof(msg));
 	if (client && server) {
