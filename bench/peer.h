@@ -1,16 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* A peer: another library's raw MAC over one contiguous message with the key kept, as fast as it can be called. */
+/*
+ * Peers: other libraries' raw MAC over contiguous messages with the key kept, called in the fastest way that library
+ * has. Each loops over its messages by itself, so that its own functions are called directly.
+ */
 #ifndef SMB3SIGN_BENCH_PEER_H
 #define SMB3SIGN_BENCH_PEER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-struct peer;
+#include "bench.h"
+#include "message.h"
 
-/* NULL if the peer has no such algorithm (an SMB3SIGN_... id). */
-struct peer *peer_openssl_new(unsigned alg, const uint8_t key[16]);
-void peer_openssl_mac(struct peer *p, const uint8_t *msg, size_t len, uint8_t tag[16]);
-void peer_openssl_free(struct peer *p);
+enum { BATCH = 16 };
+
+struct peer {
+	const char *name;
+	const char *(*version)(void);
+	size_t longest[N_ALGS]; /* message that it takes, bytes; 0: any */
+	/*
+	 * Prepare the key; NULL if the library or this machine has no such algorithm. The arrays outlive what is made.
+	 */
+	void *(*open)(unsigned alg, const uint8_t key[16], const uint8_t nonce[12]);
+	/*
+	 * The MAC of `calls` messages of the ring, one after another; the tag of the last. The nonce is set for each.
+	 */
+	void (*mac)(void *self, const struct ring *r, uint8_t tag[16], uint64_t calls);
+	/* The MACs of the ring's BATCH messages handed over at once, `calls` times. NULL: the peer cannot. */
+	void (*batch)(void *self, const struct ring *r, uint8_t tags[BATCH][16], uint64_t calls);
+	void (*close)(void *self);
+};
+
+extern const struct peer peer_openssl, peer_nettle, peer_gcrypt, peer_gnutls, peer_ipsec_mb;
+
+/* Those that this build has, OpenSSL first; ends with NULL. */
+extern const struct peer *const peers[];
+
+static inline int peer_takes(const struct peer *p, unsigned alg, size_t len)
+{
+	return !p->longest[alg] || len <= p->longest[alg];
+}
+
+/*
+ * Dies if the peer's tag of a message is not the library's: then it computes something else, and its time is no
+ * measure.
+ */
+void peer_check(const struct peer *p, void *self, unsigned alg, const struct ring *r);
+void peer_check_batch(const struct peer *p, void *self, unsigned alg, const struct ring *r);
 
 #endif
