@@ -13,7 +13,8 @@
  *           Everything else keeps its state in the caller's arguments.
  * SIGNALS   sign, verify, compute and their stepwise forms are async-signal-safe and fork-safe.
  * SECRETS   Time and memory addresses depend on lengths, header fields and on the algorithm, never on key bytes, body
- *           bytes or the expected signature. Every kernel is constant-time, the portable ones too.
+ *           bytes or the expected signature. Every kernel is constant-time, the portable ones too (where a multiplication of
+ *           32 by 32 bits is).
  * ERRORS    int results: 0 is success, everything negative means "do not send, do not accept". errno is not used. A
  *           call that is refused changes nothing, unless its comment says so.
  * BYTES     Lengths and offsets are in bytes. Messages are as on the wire, from the 0xFE 'S' 'M' 'B' on: the 4-byte
@@ -196,7 +197,7 @@ SMB3SIGN_API void smb3sign_key_free(smb3sign_key *key);
 /*
  * The same in memory of yours. smb3sign_key_size: bytes that a key of this algorithm takes on this machine, 0 if the
  * algorithm is unknown; ask, never store the figure: it depends on the processor and on the library's version.
- * smb3sign_key_init: mem must be aligned as malloc aligns and hold that many bytes, else E_INVAL; *key = mem. Do not memcpy
+ * smb3sign_key_init: mem must be aligned as malloc aligns (to two pointers) and hold that many bytes, else E_INVAL; *key = mem. Do not memcpy
  * a placed key, use smb3sign_key_dup. End it with smb3sign_key_wipe (NULL is fine); sign and verify with a wiped key, or
  * with memory that is all zero, give E_INVAL.
  */

@@ -219,6 +219,7 @@ static void encrypt_packed(uint32_t w[4], const uint8_t *rk)
 
 		w[j] = x ^ t ^ t << 2;
 	}
+	smb3sign_wipe(q, sizeof(q));
 }
 
 static void portable_encrypt(const void *rk, const uint8_t in[16], uint8_t out[16])
@@ -228,6 +229,7 @@ static void portable_encrypt(const void *rk, const uint8_t in[16], uint8_t out[1
 	load_packed(w, in);
 	encrypt_packed(w, rk);
 	store_packed(out, w);
+	smb3sign_wipe(w, sizeof(w)); /* the block may be GCM's H or CMAC's L */
 }
 
 /* The chaining value stays packed; packing the message does not wait for it. */
@@ -243,6 +245,7 @@ static void portable_cbcmac(const void *rk, uint8_t h[16], const uint8_t *p, siz
 		encrypt_packed(w, rk);
 	}
 	store_packed(h, w);
+	smb3sign_wipe(w, sizeof(w));
 }
 
 /* Rotate the low nibble of every byte of rows (a mask of nibbles) left by n. */

@@ -5,7 +5,9 @@
  * tells a person about it.
  */
 #ifdef __linux__
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* secure_getenv */
+#endif
 #endif
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -60,7 +62,7 @@ static uint32_t parse(const char *list)
 	uint32_t bits = 0;
 
 	while (*list) {
-		size_t n = strcspn(list, ",");
+		size_t n = strcspn(list, ", ");
 
 		if (n == 3 && !memcmp(list, "all", 3))
 			bits = ~0u;
@@ -137,7 +139,13 @@ static void append_kernel(struct text *t, const char *name, uint32_t needs)
 
 static void append_kernels(struct text *t)
 {
-	append(t, "kernels, best first, [unusable here]:\n  aes:");
+	append(t, "kernels in use: aes=");
+	append(t, smb3sign_best_aes()->name);
+	append(t, " ghash=");
+	append(t, smb3sign_best_ghash()->name);
+	append(t, " sha256=");
+	append(t, smb3sign_best_sha256()->name);
+	append(t, "\nkernels there are, [unusable here]:\n  aes:");
 	for (size_t i = 0; smb3sign_aes_kernels[i]; i++)
 		append_kernel(t, smb3sign_aes_kernels[i]->name, smb3sign_aes_kernels[i]->needs);
 	append(t, "\n  ghash:");

@@ -79,8 +79,8 @@ const struct smb3sign_sha256 *smb3sign_best_sha256(void);
 /* SHA-512 (FIPS 180-4 6.4.2) for the preauthentication hash: a few messages a connection, so portable only. */
 void smb3sign_sha512_blocks(uint64_t state[8], const uint8_t *p, size_t nblk);
 
-/* The FIPS 180-4 initial values, 5.3.3 and 5.3.5. */
-extern const uint32_t smb3sign_sha256_iv[8];
+/* FIPS 180-4: initial values, 5.3.3 and 5.3.5; the constants of SHA-256's rounds, 4.2.2. */
+extern const uint32_t smb3sign_sha256_iv[8], smb3sign_sha256_k[64];
 extern const uint64_t smb3sign_sha512_iv[8];
 
 #endif

@@ -9,8 +9,8 @@
 #include "key.h"
 #include "util.h"
 
-/* What malloc aligns for: enough for any object without an alignment of its own. */
-#define KEY_ALIGN _Alignof(max_align_t)
+/* What every malloc gives. */
+#define KEY_ALIGN (2 * sizeof(void *))
 
 /* The text of smb3sign_key_impl stands at the key's end, where no message looks. */
 #define KEY_IMPL_LEN 40
@@ -198,7 +198,7 @@ int smb3sign_key_derive(smb3sign_key **key, unsigned alg, unsigned dialect, cons
 	uint8_t raw[SMB3SIGN_KEY_LEN];
 	int err;
 
-	if (!key || role > SMB3SIGN_ROLE_SERVER)
+	if (!key || !session_key || role > SMB3SIGN_ROLE_SERVER)
 		return SMB3SIGN_E_INVAL;
 	if (!dialect_has(dialect, alg))
 		return SMB3SIGN_E_UNSUPPORTED;

@@ -12,7 +12,7 @@ const uint32_t smb3sign_sha256_iv[8] = {
 };
 
 /* 4.2.2: the same of the cube roots of the first 64 primes. */
-static const uint32_t round_constants[64] = {
+const uint32_t smb3sign_sha256_k[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
 	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
 	0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -40,11 +40,11 @@ static inline uint32_t scheduled(uint32_t w[16], const uint8_t *p, unsigned i)
 }
 
 /* Round t (step 3). The next renames the variables instead of moving them: d plays e's part now, and h that of a. */
-#define ROUND(a, b, c, d, e, f, g, h, t, wt)                                                                        \
-	do {                                                                                                        \
-		h += (ror32(e, 6) ^ ror32(e, 11) ^ ror32(e, 25)) + (g ^ (e & (f ^ g))) + round_constants[t] + (wt); \
-		d += h;                                                                                             \
-		h += (ror32(a, 2) ^ ror32(a, 13) ^ ror32(a, 22)) + (a & b) + (c & (a ^ b));                         \
+#define ROUND(a, b, c, d, e, f, g, h, t, wt)                                                                          \
+	do {                                                                                                          \
+		h += (ror32(e, 6) ^ ror32(e, 11) ^ ror32(e, 25)) + (g ^ (e & (f ^ g))) + smb3sign_sha256_k[t] + (wt); \
+		d += h;                                                                                               \
+		h += (ror32(a, 2) ^ ror32(a, 13) ^ ror32(a, 22)) + (a & b) + (c & (a ^ b));                           \
 	} while (0)
 
 /* Rounds t to t + 15, word being loaded or scheduled. Unrolled so far, they take a sixth less than eight a pass. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The SHA-512 compression function (FIPS 180-4 6.4.2) in plain C, for the preauthentication hash. Additions, rotations
+ * The SHA-512 compression function (FIPS 180-4 6.4.2) in plain C, for the preauthentication hash. Nothing
+ * secret passes here. Additions, rotations
  * and bitwise operations only, so its time depends on the number of blocks and on nothing else.
  */
 #include "kernels.h"
@@ -82,10 +83,6 @@ static inline uint64_t scheduled(uint64_t w[16], const uint8_t *p, unsigned i)
 		ROUND(b, c, d, e, f, g, h, a, (t) + 15, word(w, p, 15)); \
 	} while (0)
 
-/*
- * The schedule contains all of the last block, which may be a key (HMAC's set-up): it is wiped, once a call, at a cost
- * that is lost beside a block's.
- */
 void smb3sign_sha512_blocks(uint64_t state[8], const uint8_t *p, size_t nblk)
 {
 	uint64_t w[16], a, b, c, d, e, f, g, h;
@@ -111,5 +108,4 @@ void smb3sign_sha512_blocks(uint64_t state[8], const uint8_t *p, size_t nblk)
 		state[6] += g;
 		state[7] += h;
 	}
-	smb3sign_wipe(w, sizeof(w));
 }

@@ -7,7 +7,11 @@
 
 enum { STREAM_SIGN = 0x6e676973, STREAM_VERIFY = 0x66726576 }; /* unlike anything stale memory is likely to hold */
 
-struct stream {
+struct
+#ifdef __GNUC__
+	__attribute__((may_alias)) /* it lives in memory that the caller declared as uint64_t */
+#endif
+	stream {
 	uint32_t kind;
 	int32_t err; /* of begin or update; end repeats it */
 	const smb3sign_key *key;

@@ -527,6 +527,27 @@ static size_t secret_size(const smb3sign_key *key)
 	}
 }
 
+/* Nor E(0), which is GMAC's H and makes CMAC's subkeys, nor E(J0), which with the signature gives GHASH away. */
+START_TEST(test_stack_blocks)
+{
+	uint8_t block[16] = {0}, e0[16], ej0[16];
+
+	ref_aes128(raw_key, block, e0);
+	for (unsigned alg = SMB3SIGN_AES_CMAC; alg < ALGS; alg++) {
+		prepare_stack_calls(alg);
+		memcpy(block, stack_msg + 24, 8);
+		block[15] = 1;
+		ref_aes128(raw_key, block, ej0);
+		for (size_t i = 0; i < STACK_CALLS; i++) {
+			stack_depth(stack_calls[i].call);
+			ck_assert_msg(!stack_holds(e0, 16), "algorithm %u, %s left E(0)", alg, stack_calls[i].name);
+			ck_assert_msg(!stack_holds(ej0, 16), "algorithm %u, %s left E(J0)", alg, stack_calls[i].name);
+		}
+		smb3sign_key_free(stack_key);
+	}
+}
+END_TEST
+
 /* Nor any 16 bytes of the prepared key: HMAC states, subkeys, round keys, powers of H. */
 START_TEST(test_stack_prepared)
 {
@@ -592,6 +613,7 @@ int main(void)
 	tcase_add_test(shipped, test_stack_bound);
 	tcase_add_test(shipped, test_stack_keys);
 	tcase_add_test(shipped, test_stack_prepared);
+	tcase_add_test(shipped, test_stack_blocks);
 	tcase_add_test(shipped, test_selftest_time);
 #endif
 	return run_suite(s);

@@ -37,14 +37,15 @@ static const char verify_usage[] =
 	"Exit status: 0 if all are OK; 1 if not; 2 if the input is malformed, or for usage.\n";
 
 struct job {
+	unsigned alg;
 	smb3sign_key *key;
 	const char *output; /* NULL: standard output */
 	uint8_t *frame;
 	size_t len;
 };
 
-/* Fills *job; 1 to go on, 0 if only help was asked for, -1 after a complaint. */
-static int prepare(struct job *job, int argc, char **argv, int signing)
+/* Fills *job and raw; 1 to go on, 0 if only help was asked for, -1 after a complaint. */
+static int read_options(struct job *job, uint8_t raw[SMB3SIGN_KEY_LEN], int argc, char **argv, int signing)
 {
 	static const struct option options[] = {
 		{"alg", required_argument, NULL, 'a'},
@@ -53,17 +54,15 @@ static int prepare(struct job *job, int argc, char **argv, int signing)
 		{"output", required_argument, NULL, 'o'},
 		{NULL, 0, NULL, 0},
 	};
-	uint8_t raw[SMB3SIGN_KEY_LEN];
-	int opt, err, have_alg = 0, have_key = 0;
-	unsigned alg = 0;
+	int opt, have_alg = 0, have_key = 0;
 
 	while ((opt = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
 		if (opt == 'h') {
 			fputs(signing ? sign_usage : verify_usage, stdout);
 			return 0;
-		} else if (opt == 'a' && !algorithm_from_option("--alg", optarg, &alg)) {
+		} else if (opt == 'a' && !algorithm_from_option("--alg", optarg, &job->alg)) {
 			have_alg = 1;
-		} else if (opt == 'k' && !hex_decode_exactly("--key", optarg, raw, sizeof raw)) {
+		} else if (opt == 'k' && !hex_decode_exactly("--key", optarg, raw, SMB3SIGN_KEY_LEN)) {
 			have_key = 1;
 		} else if (opt == 'o' && signing) {
 			job->output = optarg;
@@ -77,13 +76,22 @@ static int prepare(struct job *job, int argc, char **argv, int signing)
 		complain("--alg, --key and one FILE are needed");
 		return -1;
 	}
-	err = smb3sign_key_new(&job->key, alg, raw, sizeof raw, SMB3SIGN_ROLE_ANY);
+	return 1;
+}
+
+/* As read_options, and makes the key. */
+static int prepare(struct job *job, int argc, char **argv, int signing)
+{
+	uint8_t raw[SMB3SIGN_KEY_LEN];
+	int go = read_options(job, raw, argc, argv, signing);
+	int err = go > 0 ? smb3sign_key_new(&job->key, job->alg, raw, sizeof raw, SMB3SIGN_ROLE_ANY) : SMB3SIGN_OK;
+
 	wipe(raw, sizeof raw);
 	if (err) {
 		complain("--key: %s", smb3sign_strerror(err));
 		return -1;
 	}
-	return 1;
+	return go;
 }
 
 static int sign_frame(const struct job *job, const char *path)
@@ -144,7 +152,7 @@ static int verify_frame(const struct job *job, const char *path)
 
 static int run(int argc, char **argv, int signing)
 {
-	struct job job = {NULL, NULL, NULL, 0};
+	struct job job = {0, NULL, NULL, NULL, 0};
 	int go = prepare(&job, argc, argv, signing);
 	int status = STATUS_TROUBLE;
 

@@ -11,7 +11,8 @@ if ! command -v apt-get >/dev/null 2>&1; then
 fi
 missing=
 for package in "$@"; do
-	[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing="$missing $package"
+	# A line for each architecture that it is there for.
+	dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 

@@ -19,13 +19,21 @@ INLINE const uint8_t *aes_ni_rk(const void *rk, int round)
 	return (const uint8_t *)rk + 16 * round;
 }
 
+/*
+ * No round key is read before the round before is done with: otherwise the compiler reads all of them at once and spills
+ * them. The processor reads ahead all the same.
+ */
+#define AES_NI_IN_ORDER(rk, s) __asm__("" : "+r"(rk), "+x"(s))
+
 /* The nine middle rounds. */
 TARGET("aes,ssse3") INLINE __m128i aes_ni_middle(const void *rk, __m128i s)
 {
-	PIN_POINTER(rk);
 #pragma GCC unroll 9
-	for (int i = 1; i < 10; i++)
+	for (int i = 1; i < 10; i++) {
+		AES_NI_IN_ORDER(rk, s);
 		s = _mm_aesenc_si128(s, load(aes_ni_rk(rk, i)));
+	}
+	AES_NI_IN_ORDER(rk, s);
 	return s;
 }
 
@@ -33,6 +41,7 @@ TARGET("aes,ssse3") INLINE __m128i aes_ni_encrypt(const void *rk, __m128i in)
 {
 	__m128i s = aes_ni_middle(rk, _mm_xor_si128(in, load(rk)));
 
+	PIN_POINTER(rk);
 	return _mm_aesenclast_si128(s, load(aes_ni_rk(rk, 10)));
 }
 
