@@ -197,9 +197,9 @@ SMB3SIGN_API void smb3sign_key_free(smb3sign_key *key);
 /*
  * The same in memory of yours. smb3sign_key_size: bytes that a key of this algorithm takes on this machine, 0 if the
  * algorithm is unknown; ask, never store the figure: it depends on the processor and on the library's version.
- * smb3sign_key_init: mem must be aligned as malloc aligns (to two pointers) and hold that many bytes, else E_INVAL; *key = mem. Do not memcpy
- * a placed key, use smb3sign_key_dup. End it with smb3sign_key_wipe (NULL is fine); sign and verify with a wiped key, or
- * with memory that is all zero, give E_INVAL.
+ * smb3sign_key_init: mem must be aligned as malloc or max_align_t aligns and hold that many bytes, else E_INVAL;
+ * *key = mem. Do not memcpy a placed key, use smb3sign_key_dup. End it with smb3sign_key_wipe (NULL is fine); sign and
+ * verify with a wiped key, or with memory that is all zero, give E_INVAL.
  */
 SMB3SIGN_API size_t smb3sign_key_size(unsigned alg);
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_key_init(smb3sign_key **key, void *mem, size_t mem_len, unsigned alg,
