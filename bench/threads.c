@@ -141,14 +141,16 @@ static void measure(const struct team *t, unsigned n)
 /* All teams with all numbers of threads take turns, so a moment that is good for one is good for all. */
 static void measure_teams(const struct team *teams, size_t n_teams, unsigned max, double seconds)
 {
-	double until = now_ns() + seconds * 1e9 * PATIENCE * max * (double)n_teams;
+	double until;
 
 	for (size_t i = 0; i < n_teams; i++)
 		set_calls(teams[i].workers, max);
-	while (now_ns() < until)
+	until = now_ns() + seconds * 1e9 * PATIENCE * max * (double)n_teams;
+	do
 		for (size_t i = 0; i < n_teams; i++)
 			for (unsigned n = 1; n <= max; n = next_count(n, max))
 				measure(&teams[i], n);
+	while (now_ns() < until);
 }
 
 /* The machine itself: threads that only run one instruction; the additions if it has none of ours. */
