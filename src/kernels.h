@@ -3,7 +3,7 @@
  * The kernels: what differs between processors, and nothing else. A kernel is a const struct that names the features it
  * needs; the lists in kernels.c are best first, and a key takes the first whose needs are met (key.c).
  *
- * Contract of every function here: any alignment; never a read or write outside the bytes it is given; no allocation, no
+ * Contract of every function here: any alignment, but that of round keys and tables, which is KEY_ALIGN; never a read or write outside the bytes it is given; no allocation, no
  * globals but constants, no branch and no address that depends on data or key. nblk >= 1 unless said otherwise.
  */
 #ifndef SMB3SIGN_KERNELS_H
@@ -14,13 +14,25 @@
 
 struct smb3sign_key;
 
+/* A key's, and that of what kernels keep in it: what every malloc and alignas(max_align_t) give: i386 has mallocs of 8 and a max_align_t of 16, s390x the reverse. */
+#define MALLOC_ALIGN (2 * sizeof(void *))
+#define KEY_ALIGN    (MALLOC_ALIGN < _Alignof(max_align_t) ? MALLOC_ALIGN : _Alignof(max_align_t))
+
 /*
- * The whole of one message in one call: tag[16] = MAC of
+ * The sixteen bytes of a MAC, as they stand in memory. Returned by value, that is in two registers where the ABI can: there
+ * a verifier compares it. Through memory it would be read back late, and loads that wait for a store hold up later ones.
+ */
+struct smb3sign_tag {
+	uint64_t word[2];
+};
+
+/*
+ * The whole of one message in one call: the MAC of
  *     hdr[0..48) with set_flags (0 or SMB2_FLAGS_SIGNED) or-ed into the byte at 16 || 16 zero bytes || body[0..len)
  * hdr is the 64-byte SMB2 header; its Signature bytes are not read. len may be 0; body is not NULL even then.
  */
-typedef void smb3sign_message_fn(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
-				 const uint8_t *body, size_t len, uint8_t tag[16]);
+typedef struct smb3sign_tag smb3sign_message_fn(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+						const uint8_t *body, size_t len);
 
 /* AES-128 (FIPS 197), encryption only. */
 struct smb3sign_aes {

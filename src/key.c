@@ -9,10 +9,6 @@
 #include "key.h"
 #include "util.h"
 
-/* What every malloc and alignas(max_align_t) give: i386 has mallocs of 8 and a max_align_t of 16, s390x the reverse. */
-#define MALLOC_ALIGN (2 * sizeof(void *))
-#define KEY_ALIGN    (MALLOC_ALIGN < _Alignof(max_align_t) ? MALLOC_ALIGN : _Alignof(max_align_t))
-
 /* The text of smb3sign_key_impl stands at the key's end, where no message looks. */
 #define KEY_IMPL_LEN 40
 

@@ -20,7 +20,8 @@ struct smb3sign_key {
 	const struct smb3sign_ghash *ghash; /* GMAC only */
 	uint32_t size;                      /* of the whole object, bytes */
 	uint8_t alg, role;
-	uint64_t secret[]; /* hmac: struct hmac_secret; cmac: K1, K2, round keys; gmac: round keys, table */
+	_Alignas(KEY_ALIGN)
+		uint64_t secret[]; /* hmac: struct hmac_secret; cmac: K1, K2, round keys; gmac: round keys, table */
 };
 
 /* HMAC: the two states. */

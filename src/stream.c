@@ -117,15 +117,15 @@ int smb3sign_sign_end(smb3sign_ctx *ctx, void *sig)
 int smb3sign_verify_end(smb3sign_ctx *ctx)
 {
 	struct stream *s = ctx ? stream_of(ctx) : NULL;
-	uint8_t tag[SMB3SIGN_SIG_LEN];
+	struct smb3sign_tag tag;
 	int err;
 
 	if (!ctx)
 		return SMB3SIGN_E_INVAL;
-	err = end(s, STREAM_VERIFY, tag);
+	err = end(s, STREAM_VERIFY, (uint8_t *)tag.word);
 	if (!err)
-		err = smb3sign_judge(tag, s->signature, s->flags);
-	smb3sign_wipe(tag, sizeof(tag));
+		err = smb3sign_judge(&tag, s->signature, s->flags);
+	smb3sign_wipe(&tag, sizeof(tag));
 	smb3sign_abort(ctx);
 	return err;
 }

@@ -13,48 +13,15 @@
  */
 #ifdef __GNUC__
 #define INLINE         static inline __attribute__((always_inline))
+#define NOINLINE       static __attribute__((noinline))
 #define PIN_POINTER(p) __asm__("" : "+r"(p))
 #else
 #define INLINE         static inline
+#define NOINLINE       static
 #define PIN_POINTER(p) ((void)(p))
 #endif
 
-static inline uint16_t load_le16(const void *p)
-{
-	const uint8_t *b = p;
-
-	return (uint16_t)(b[0] | b[1] << 8);
-}
-
-static inline uint32_t load_le32(const void *p)
-{
-	const uint8_t *b = p;
-
-	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
-static inline uint64_t load_le64(const void *p)
-{
-	const uint8_t *b = p;
-
-	return (uint64_t)load_le32(b) | (uint64_t)load_le32(b + 4) << 32;
-}
-
-static inline uint32_t load_be32(const void *p)
-{
-	const uint8_t *b = p;
-
-	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | (uint32_t)b[3];
-}
-
-static inline uint64_t load_be64(const void *p)
-{
-	const uint8_t *b = p;
-
-	return (uint64_t)load_be32(b) << 32 | load_be32(b + 4);
-}
-
-/* The compiler knows the answer. Stores go through whole words: byte by byte, gcc makes a shuffle of two neighbours. */
+/* The compiler knows the answer. Loads and stores go through whole words: byte by byte, compilers do not always see one. */
 static inline int little_endian(void)
 {
 	const uint16_t one = 1;
@@ -62,6 +29,11 @@ static inline int little_endian(void)
 
 	memcpy(&first, &one, 1);
 	return first;
+}
+
+static inline uint16_t swap16(uint16_t v)
+{
+	return (uint16_t)(v << 8 | v >> 8);
 }
 
 static inline uint32_t swap32(uint32_t v)
@@ -72,6 +44,46 @@ static inline uint32_t swap32(uint32_t v)
 static inline uint64_t swap64(uint64_t v)
 {
 	return (uint64_t)swap32((uint32_t)v) << 32 | swap32((uint32_t)(v >> 32));
+}
+
+static inline uint16_t load_le16(const void *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return little_endian() ? v : swap16(v);
+}
+
+static inline uint32_t load_le32(const void *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return little_endian() ? v : swap32(v);
+}
+
+static inline uint64_t load_le64(const void *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return little_endian() ? v : swap64(v);
+}
+
+static inline uint32_t load_be32(const void *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return little_endian() ? swap32(v) : v;
+}
+
+static inline uint64_t load_be64(const void *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return little_endian() ? swap64(v) : v;
 }
 
 static inline uint32_t ror32(uint32_t x, unsigned n) /* 0 < n < 32 */
@@ -110,15 +122,30 @@ static inline void xor_bytes(uint8_t *dst, const uint8_t *src, size_t n)
 		dst[i] ^= src[i];
 }
 
-/* 1 if the 16 bytes are equal, else 0: all are looked at, in two words, and no branch is taken on them. */
-static inline int equal_16(const uint8_t *a, const uint8_t *b)
+/* 1 if the 16 bytes are equal, else 0. All are looked at before anything is decided. */
+static inline int equal_16(const void *left, const void *right)
 {
-	uint64_t d = (load_le64(a) ^ load_le64(b)) | (load_le64(a + 8) ^ load_le64(b + 8));
+	const uint8_t *a = left, *b = right;
 
-	return (int)(((d | (0 - d)) >> 63) ^ 1);
+	return ((load_le64(a) ^ load_le64(b)) | (load_le64(a + 8) ^ load_le64(b + 8))) == 0;
 }
 
-/* Overwrite secrets with zeros in a way the compiler must keep (wipe.c). */
-void smb3sign_wipe(void *p, size_t n);
+/*
+ * Overwrite secrets with zeros. A plain memset before the end of an object's life is a dead store and is removed; the empty
+ * asm claims to read the memory afterwards, so it is not. Compilers without GNU asm store through a volatile pointer.
+ */
+INLINE void smb3sign_wipe(void *p, size_t n)
+{
+#ifdef __GNUC__
+	if (n)
+		memset(p, 0, n);
+	__asm__ __volatile__("" : : "r"(p) : "memory");
+#else
+	volatile uint8_t *b = p;
+
+	while (n--)
+		*b++ = 0;
+#endif
+}
 
 #endif

@@ -215,7 +215,7 @@ START_TEST(test_chain_keys)
 }
 END_TEST
 
-/* Key, accumulator and message at every address mod 64, not in step with each other. */
+/* Accumulator and message at every address mod 64, not in step with each other; the key at every KEY_ALIGN of them. */
 static void check_alignment(const struct chain *c)
 {
 	enum { N = 19 };
@@ -223,7 +223,8 @@ static void check_alignment(const struct chain *c)
 
 	ck_assert_ptr_nonnull(key);
 	for (size_t i = 0; i < 64; i++) {
-		uint8_t *k = key + (64 - (uintptr_t)key % 64) % 64 + i, *a = acc + i * 5 % 64, *m = p + i * 11 % 64;
+		uint8_t *k = key + (64 - (uintptr_t)key % 64) % 64 + i / KEY_ALIGN * KEY_ALIGN, *a = acc + i * 5 % 64,
+			*m = p + i * 11 % 64;
 
 		rng_fill(raw, 16);
 		rng_fill(start, 16);
@@ -281,7 +282,8 @@ END_TEST
 static void expect_block(const struct smb3sign_aes *k, const uint8_t raw[16], const uint8_t in[16],
 			 const uint8_t want[16])
 {
-	uint8_t rk[SMB3SIGN_RK_SIZE_MAX], out[16];
+	_Alignas(KEY_ALIGN) uint8_t rk[SMB3SIGN_RK_SIZE_MAX];
+	uint8_t out[16];
 
 	k->expand(rk, raw);
 	k->encrypt(rk, in, out);
@@ -334,7 +336,8 @@ static void check_cbc_published(const struct smb3sign_aes *k)
 		"73bed6b8e3c1743b7116e69e22229516",
 		"3ff1caa1681fac09120eca307586e1a7",
 	};
-	uint8_t raw[16], p[64], h[16], rk[SMB3SIGN_RK_SIZE_MAX];
+	_Alignas(KEY_ALIGN) uint8_t rk[SMB3SIGN_RK_SIZE_MAX];
+	uint8_t raw[16], p[64], h[16];
 
 	unhex(raw, 16, "2b7e151628aed2a6abf7158809cf4f3c");
 	unhex(p, 64,
@@ -390,7 +393,7 @@ static void check_aes_memory(const struct smb3sign_aes *k)
 
 	ck_assert_ptr_nonnull(rk);
 	for (size_t i = 0; i < 64; i++) {
-		uint8_t *key = rk + (64 - (uintptr_t)rk % 64) % 64 + i;
+		uint8_t *key = rk + (64 - (uintptr_t)rk % 64) % 64 + i / KEY_ALIGN * KEY_ALIGN;
 		uint8_t *raw = raw_at + i * 3 % 64, *in = in_at + i * 5 % 64, *out = out_at + i * 11 % 64;
 
 		rng_fill(raw, 16);

@@ -94,11 +94,13 @@ static void broken_cbcmac(const void *rk, uint8_t h[16], const uint8_t *p, size_
 	spoil(h + 15, 16 * nblk);
 }
 
-static void broken_cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const uint8_t *body,
-			size_t len, uint8_t tag[16])
+static struct smb3sign_tag broken_cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				       const uint8_t *body, size_t len)
 {
-	real.aes->cmac(key, hdr, set_flags, body, len, tag);
-	spoil(tag + 15, len);
+	struct smb3sign_tag tag = real.aes->cmac(key, hdr, set_flags, body, len);
+
+	spoil((uint8_t *)tag.word + 15, len);
+	return tag;
 }
 
 static void broken_setkey(void *table, const uint8_t h[16])
@@ -113,11 +115,13 @@ static void broken_blocks(const void *table, uint8_t acc[16], const uint8_t *p, 
 	spoil(acc + 15, 16 * nblk);
 }
 
-static void broken_gmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const uint8_t *body,
-			size_t len, uint8_t tag[16])
+static struct smb3sign_tag broken_gmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				       const uint8_t *body, size_t len)
 {
-	real.ghash->gmac(key, hdr, set_flags, body, len, tag);
-	spoil(tag + 15, len);
+	struct smb3sign_tag tag = real.ghash->gmac(key, hdr, set_flags, body, len);
+
+	spoil((uint8_t *)tag.word + 15, len);
+	return tag;
 }
 
 static void broken_sha256(uint32_t state[8], const uint8_t *p, size_t nblk)
@@ -126,11 +130,13 @@ static void broken_sha256(uint32_t state[8], const uint8_t *p, size_t nblk)
 	spoil(state + 7, 64 * nblk);
 }
 
-static void broken_hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const uint8_t *body,
-			size_t len, uint8_t tag[16])
+static struct smb3sign_tag broken_hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				       const uint8_t *body, size_t len)
 {
-	real.sha256->hmac(key, hdr, set_flags, body, len, tag);
-	spoil(tag + 15, len);
+	struct smb3sign_tag tag = real.sha256->hmac(key, hdr, set_flags, body, len);
+
+	spoil((uint8_t *)tag.word + 15, len);
+	return tag;
 }
 
 static int usable(uint32_t needs)

@@ -52,8 +52,8 @@ struct chain {
 ISA INLINE void chain_start(struct chain *c, const void *rk, __m128i block)
 {
 	c->rk = rk;
-	c->k10_k0 = _mm_xor_si128(load(aes_ni_rk(rk, 10)), load(rk));
-	c->s = _mm_xor_si128(load(rk), block);
+	c->k10_k0 = _mm_xor_si128(aes_ni_rk(rk, 10), aes_ni_rk(rk, 0));
+	c->s = _mm_xor_si128(aes_ni_rk(rk, 0), block);
 }
 
 ISA INLINE void chain_next(struct chain *c, __m128i block)
@@ -63,7 +63,7 @@ ISA INLINE void chain_next(struct chain *c, __m128i block)
 
 ISA INLINE __m128i chain_end(const struct chain *c)
 {
-	return _mm_aesenclast_si128(aes_ni_middle(c->rk, c->s), load(aes_ni_rk(c->rk, 10)));
+	return _mm_aesenclast_si128(aes_ni_middle(c->rk, c->s), aes_ni_rk(c->rk, 10));
 }
 
 ISA static void cbcmac(const void *rk, uint8_t h[16], const uint8_t *p, size_t nblk)
@@ -84,8 +84,8 @@ ISA INLINE __m128i last_block(const uint8_t *subkeys, const uint8_t *p, size_t n
 	return _mm_xor_si128(load(subkeys + 16), _mm_or_si128(load_partial(p, n), pad_mark(n)));
 }
 
-ISA static void cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const uint8_t *body,
-		     size_t len, uint8_t tag[16])
+ISA static struct smb3sign_tag cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				    const uint8_t *body, size_t len)
 {
 	const uint8_t *subkeys = cmac_subkeys(key);
 	struct chain c;
@@ -103,7 +103,7 @@ ISA static void cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t
 			chain_next(&c, load(body + 16 * i));
 		chain_next(&c, last_block(subkeys, body + 16 * nblk, len - 16 * nblk));
 	}
-	store(tag, chain_end(&c));
+	return tag_of(chain_end(&c));
 }
 
 const struct smb3sign_aes smb3sign_aes_ni = {

@@ -14,9 +14,12 @@
 
 enum { AES_NI_RK_SIZE = 11 * 16 };
 
-INLINE const uint8_t *aes_ni_rk(const void *rk, int round)
+/* Where a key is aligned to 16 bytes, AESENC takes the round key from memory itself, without a load before it. */
+TARGET("sse2") INLINE __m128i aes_ni_rk(const void *rk, int round)
 {
-	return (const uint8_t *)rk + 16 * round;
+	const __m128i *k = (const __m128i *)rk + round;
+
+	return KEY_ALIGN >= 16 ? _mm_load_si128(k) : _mm_loadu_si128(k);
 }
 
 /*
@@ -31,7 +34,7 @@ TARGET("aes,ssse3") INLINE __m128i aes_ni_middle(const void *rk, __m128i s)
 #pragma GCC unroll 9
 	for (int i = 1; i < 10; i++) {
 		AES_NI_IN_ORDER(rk, s);
-		s = _mm_aesenc_si128(s, load(aes_ni_rk(rk, i)));
+		s = _mm_aesenc_si128(s, aes_ni_rk(rk, i));
 	}
 	AES_NI_IN_ORDER(rk, s);
 	return s;
@@ -39,10 +42,10 @@ TARGET("aes,ssse3") INLINE __m128i aes_ni_middle(const void *rk, __m128i s)
 
 TARGET("aes,ssse3") INLINE __m128i aes_ni_encrypt(const void *rk, __m128i in)
 {
-	__m128i s = aes_ni_middle(rk, _mm_xor_si128(in, load(rk)));
+	__m128i s = aes_ni_middle(rk, _mm_xor_si128(in, aes_ni_rk(rk, 0)));
 
 	PIN_POINTER(rk);
-	return _mm_aesenclast_si128(s, load(aes_ni_rk(rk, 10)));
+	return _mm_aesenclast_si128(s, aes_ni_rk(rk, 10));
 }
 
 #endif

@@ -198,8 +198,8 @@ ISA static void blocks(const void *table, uint8_t acc[16], const uint8_t *p, siz
  * length, which shares a vector with the body's odd bytes if it can. The first reduction takes the header and what of the
  * body fits beside it: all of it, in most messages.
  */
-ISA static void gmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const uint8_t *body,
-		     size_t len, uint8_t tag[16])
+ISA static struct smb3sign_tag gmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				    const uint8_t *body, size_t len)
 {
 	const struct table *t = (const struct table *)(const void *)((const uint8_t *)key->secret + AES_NI_RK_SIZE);
 	size_t vectors = len / (16 * WIDTH), rest = len % (16 * WIDTH), tail = (rest + 15) / 16;
@@ -236,5 +236,5 @@ ISA static void gmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t
 			feed(&r, vec_reverse(vec_tail(body, rest)), tail);
 		feed(&r, vec_of(length), 1);
 	}
-	store(tag, _mm_xor_si128(mask, reverse(reduce(&r.sum))));
+	return tag_of(_mm_xor_si128(mask, reverse(reduce(&r.sum))));
 }

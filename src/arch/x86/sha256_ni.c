@@ -150,8 +150,8 @@ ISA INLINE void compress_tail(struct state *s, const uint8_t *p, size_t n, uint6
 	compress(s, w0, w1, w2, _mm_or_si128(w3, length));
 }
 
-ISA static void hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const uint8_t *body,
-		     size_t len, uint8_t tag[16])
+ISA static struct smb3sign_tag hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				    const uint8_t *body, size_t len)
 {
 	const struct hmac_secret *secret = hmac_secret(key);
 	size_t nblk = len / 64;
@@ -171,7 +171,7 @@ ISA static void hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t
 	s = compress_from(secret->outer, abcd, efgh, _mm_set_epi32(0, 0, 0, INT32_MIN),
 			  _mm_set_epi32((64 + 32) * 8, 0, 0, 0));
 	join(&s, &abcd, &efgh);
-	store(tag, words(abcd));
+	return tag_of(words(abcd));
 }
 
 const struct smb3sign_sha256 smb3sign_sha256_ni = {

@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../kernels.h"
 #include "../../util.h"
 
 #define TARGET(isa) __attribute__((target(isa)))
@@ -62,6 +63,19 @@ TARGET("sse2") INLINE __m128i load_partial(const uint8_t *p, size_t n)
 		lo = p[0] | (uint64_t)p[n / 2] << 8 * (n / 2) | (uint64_t)p[n - 1] << 8 * (n - 1);
 	}
 	return _mm_set_epi64x((int64_t)hi, (int64_t)lo);
+}
+
+TARGET("sse2") INLINE struct smb3sign_tag tag_of(__m128i v)
+{
+	struct smb3sign_tag tag;
+
+#ifdef __x86_64__
+	tag.word[0] = (uint64_t)_mm_cvtsi128_si64(v);
+	tag.word[1] = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(v, v));
+#else
+	store(&tag, v);
+#endif
+	return tag;
 }
 
 /* The 16 bytes at offset 16 of the header, Flags first, with flags or-ed in. */
