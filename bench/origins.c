@@ -81,7 +81,7 @@ static void run_ghash(void *arg, uint64_t calls)
 	struct ghash_task *t = arg;
 
 	for (uint64_t i = 0; i < calls; i++)
-		t->kernel->blocks(t->table, t->acc, ring_message(t->ring, i), t->ring->len / 16);
+		t->kernel->blocks(t->table, t->acc, 0, ring_message(t->ring, i), t->ring->len / 16);
 }
 
 static const struct {

@@ -34,7 +34,7 @@ static void start(const struct smb3sign_key *key, union mac_state *st, const uin
 {
 	memset(st->cmac.h, 0, sizeof(st->cmac.h));
 	key->k.aes->cbcmac(cmac_rk(key), st->cmac.h, hdr, 3);
-	xor_bytes(st->cmac.h, hdr + 48, 16);
+	xor_into(st->cmac.h, 0, hdr + 48, 16);
 	st->cmac.len = 64;
 }
 
@@ -47,10 +47,10 @@ static void add(const struct smb3sign_key *key, union mac_state *st, const uint8
 
 	st->cmac.len += len;
 	if (len <= room) {
-		xor_bytes(h + used, p, len);
+		xor_into(h, used, p, len);
 		return;
 	}
-	xor_bytes(h + used, p, room);
+	xor_into(h, used, p, room);
 	aes->encrypt(rk, h, h);
 	p += room;
 	len -= room;
@@ -61,7 +61,7 @@ static void add(const struct smb3sign_key *key, union mac_state *st, const uint8
 		p += 16 * nblk;
 		len = (len - 1) % 16 + 1;
 	}
-	xor_bytes(h, p, len);
+	xor_into(h, 0, p, len);
 }
 
 static void end(const struct smb3sign_key *key, union mac_state *st, uint8_t tag[16])
@@ -72,7 +72,7 @@ static void end(const struct smb3sign_key *key, union mac_state *st, uint8_t tag
 
 	if (used)
 		h[used] ^= 0x80;
-	xor_bytes(h, used ? k2 : k1, 16);
+	xor_into(h, 0, used ? k2 : k1, 16);
 	key->k.aes->encrypt(cmac_rk(key), h, tag);
 }
 

@@ -113,10 +113,12 @@ INLINE void multiply(struct product *a, const uint8_t *table)
 	a->lo = w2 ^ w1 << 63 ^ w1 << 62 ^ w1 << 57;
 }
 
-static void portable_blocks(const void *table, uint8_t acc[16], const uint8_t *p, size_t nblk)
+static void portable_blocks(const void *table, uint8_t acc[16], unsigned whole, const uint8_t *p, size_t nblk)
 {
 	struct product a = {load_be64(acc), load_be64(acc + 8)};
 
+	if (whole)
+		multiply(&a, table);
 	for (; nblk; nblk--, p += 16) {
 		a.hi ^= load_be64(p);
 		a.lo ^= load_be64(p + 8);

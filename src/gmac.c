@@ -8,9 +8,6 @@
 #include "smb2.h"
 #include "util.h"
 
-/* acc * H is what GHASH makes of a zero block. */
-static const uint8_t zero_block[16];
-
 static void setup(struct smb3sign_key *key, const uint8_t raw[16])
 {
 	uint8_t *rk = (uint8_t *)key->secret;
@@ -25,7 +22,7 @@ static void setup(struct smb3sign_key *key, const uint8_t raw[16])
 static void start(const struct smb3sign_key *key, union mac_state *st, const uint8_t hdr[64])
 {
 	memset(st->gmac.acc, 0, sizeof(st->gmac.acc));
-	key->ghash->blocks(gmac_table(key), st->gmac.acc, hdr, 4);
+	key->ghash->blocks(gmac_table(key), st->gmac.acc, 0, hdr, 4);
 	st->gmac.len = 64;
 	smb2_gmac_j0(hdr, st->gmac.j0);
 }
@@ -37,37 +34,28 @@ static void add(const struct smb3sign_key *key, union mac_state *st, const uint8
 
 	st->gmac.len += len;
 	if (len < room) {
-		xor_bytes(acc + used, p, len);
+		xor_into(acc, used, p, len);
 		return;
 	}
-	if (room) {
-		xor_bytes(acc + used, p, room);
-		key->ghash->blocks(gmac_table(key), acc, zero_block, 1);
-		p += room;
-		len -= room;
-	}
-	if (len >= 16) {
-		key->ghash->blocks(gmac_table(key), acc, p, len / 16);
-		p += len & ~(size_t)15;
-		len %= 16;
-	}
-	xor_bytes(acc, p, len);
+	xor_into(acc, used, p, room);
+	p += room;
+	len -= room;
+	if (used || len >= 16)
+		key->ghash->blocks(gmac_table(key), acc, used != 0, p, len / 16);
+	xor_into(acc, 0, p + (len & ~(size_t)15), len % 16);
 }
 
 static void end(const struct smb3sign_key *key, union mac_state *st, uint8_t tag[16])
 {
-	uint8_t last[32] = {0}, j0[16];
+	uint8_t length[16] = {0}, j0[16];
 	uint8_t *acc = st->gmac.acc;
 
-	store_be64(last + 16, st->gmac.len * 8);
-	if (st->gmac.len % 16)
-		key->ghash->blocks(gmac_table(key), acc, last, 2);
-	else
-		key->ghash->blocks(gmac_table(key), acc, last + 16, 1);
+	store_be64(length, st->gmac.len * 8);
+	key->ghash->blocks(gmac_table(key), acc, st->gmac.len % 16 != 0, length, 1);
 	store_le64(j0, st->gmac.j0[0]);
 	store_le64(j0 + 8, st->gmac.j0[1]);
 	key->k.aes->encrypt(gmac_rk(key), j0, tag);
-	xor_bytes(tag, acc, 16);
+	xor_into(tag, 0, acc, 16);
 }
 
 const struct smb3sign_mac smb3sign_gmac = {setup, start, add, end};

@@ -55,8 +55,11 @@ struct smb3sign_ghash {
 	uint32_t wants;    /* policy bits: without them it runs, but is not chosen */
 	size_t table_size; /* bytes of what setkey makes of H, a multiple of 16 */
 	void (*setkey)(void *table, const uint8_t h[16]);
-	/* acc = (...((acc ^ p0) * H ^ p1) * H ... ^ p[nblk-1]) * H */
-	void (*blocks)(const void *table, uint8_t acc[16], const uint8_t *p, size_t nblk);
+	/*
+	 * acc = (...((acc ^ p0) * H ^ p1) * H ... ^ p[nblk-1]) * H; if acc is a whole block already (whole is 1, else 0),
+	 * acc * H takes acc's place, and nblk may be 0. What was the end of a piece so costs no reduction of its own.
+	 */
+	void (*blocks)(const void *table, uint8_t acc[16], unsigned whole, const uint8_t *p, size_t nblk);
 	smb3sign_message_fn *gmac;      /* or NULL: message.c goes by steps */
 	const struct smb3sign_aes *aes; /* the AES that `gmac` has inside: keys with another do not use `gmac` */
 };

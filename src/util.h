@@ -115,11 +115,41 @@ static inline void store_le64(void *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* dst ^= src over n bytes. */
-static inline void xor_bytes(uint8_t *dst, const uint8_t *src, size_t n)
+/*
+ * n bytes, 1 <= n <= 16, as two little-endian words, zeros above them. Reads just those: where it takes two loads, they
+ * overlap, and the second drops what the first has.
+ */
+INLINE void load_partial_words(uint64_t w[2], const uint8_t *p, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		dst[i] ^= src[i];
+	w[1] = 0;
+	if (n >= 8) {
+		w[0] = load_le64(p);
+		w[1] = load_le64(p + n - 8) >> 4 * (16 - n) >>
+		       4 * (16 - n); /* n - 8 bytes stay; 64 bits in two shifts */
+	} else if (n >= 4) {
+		w[0] = load_le32(p) | (uint64_t)load_le32(p + n - 4) << 8 * (n - 4);
+	} else {
+		w[0] = p[0] | (uint64_t)p[n / 2] << 8 * (n / 2) | (uint64_t)p[n - 1] << 8 * (n - 1);
+	}
+}
+
+/* XOR n bytes of p into a block from byte `at` on, at + n <= 16. By words: kernels read the block back by words too. */
+static inline void xor_into(uint8_t block[16], size_t at, const uint8_t *p, size_t n)
+{
+	uint64_t w[2];
+
+	if (!n)
+		return;
+	load_partial_words(w, p, n);
+	if (at >= 8) {
+		w[1] = w[0] << 8 * (at - 8);
+		w[0] = 0;
+	} else if (at) {
+		w[1] = w[1] << 8 * at | w[0] >> (64 - 8 * at);
+		w[0] <<= 8 * at;
+	}
+	store_le64(block, load_le64(block) ^ w[0]);
+	store_le64(block + 8, load_le64(block + 8) ^ w[1]);
 }
 
 /* 1 if the 16 bytes are equal, else 0. All are looked at before anything is decided. */

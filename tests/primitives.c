@@ -45,15 +45,15 @@ void prim_gmac(const smb3sign_key *key, const uint8_t nonce[12], const uint8_t *
 	uint8_t acc[16] = {0}, last[16] = {0}, lengths[16] = {0}, j0[16] = {0};
 
 	if (len / 16)
-		ghash->blocks(gmac_table(key), acc, msg, len / 16);
+		ghash->blocks(gmac_table(key), acc, 0, msg, len / 16);
 	if (len % 16) {
 		memcpy(last, msg + len / 16 * 16, len % 16);
-		ghash->blocks(gmac_table(key), acc, last, 1);
+		ghash->blocks(gmac_table(key), acc, 0, last, 1);
 	}
 	/* The bits of the additional data, big-endian in 64 bits; then as many of plaintext: none. */
 	for (size_t i = 0; i < 8; i++)
 		lengths[i] = (uint8_t)((uint64_t)len * 8 >> (56 - 8 * i));
-	ghash->blocks(gmac_table(key), acc, lengths, 1);
+	ghash->blocks(gmac_table(key), acc, 0, lengths, 1);
 	memcpy(j0, nonce, 12);
 	j0[15] = 1;
 	key->k.aes->encrypt(gmac_rk(key), j0, tag);

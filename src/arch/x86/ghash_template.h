@@ -174,23 +174,25 @@ ISA INLINE __m128i absorb_groups(const struct table *t, __m128i acc, const uint8
 	return acc;
 }
 
-ISA static void blocks(const void *table, uint8_t acc[16], const uint8_t *p, size_t nblk)
+/* The blocks that do not fill a group go first, so that a whole acc joins them. */
+ISA static void blocks(const void *table, uint8_t acc[16], unsigned whole, const uint8_t *p, size_t nblk)
 {
 	const struct table *t = table;
-	size_t left = nblk % GROUP, vectors = left / WIDTH, odd = left % WIDTH;
-	__m128i a = absorb_groups(t, reverse(load(acc)), p, nblk / GROUP);
+	size_t first = nblk % GROUP, vectors = first / WIDTH, odd = first % WIDTH;
+	__m128i a = reverse(load(acc));
 
-	if (left) {
+	if (whole || first) {
 		struct run r;
 
-		p += 16 * (nblk - left);
-		run_start(&r, t, a, left);
+		run_start(&r, t, a, whole + first);
+		if (whole)
+			feed(&r, vec_zero(), 1);
 		feed_vectors(&r, p, vectors);
 		if (odd)
 			feed(&r, vec_reverse(vec_tail(p + 16 * WIDTH * vectors, 16 * odd)), odd);
 		a = reduce(&r.sum);
 	}
-	store(acc, reverse(a));
+	store(acc, reverse(absorb_groups(t, a, p + 16 * first, nblk / GROUP)));
 }
 
 /*

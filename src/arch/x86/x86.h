@@ -49,20 +49,13 @@ TARGET("sse2") INLINE void store(void *p, __m128i v)
 	_mm_storeu_si128((__m128i *)p, v);
 }
 
-/* n bytes, 1 <= n <= 15, zeros behind them; reads just those, by two loads that overlap. */
+/* n bytes, 1 <= n <= 15, zeros behind them. */
 TARGET("sse2") INLINE __m128i load_partial(const uint8_t *p, size_t n)
 {
-	uint64_t lo, hi = 0;
+	uint64_t w[2];
 
-	if (n >= 8) {
-		lo = load_le64(p);
-		hi = load_le64(p + n - 8) >> 1 >> (127 - 8 * n); /* 64 - 8 * (n - 8) bits, which may be 64 */
-	} else if (n >= 4) {
-		lo = load_le32(p) | (uint64_t)load_le32(p + n - 4) << 8 * (n - 4);
-	} else {
-		lo = p[0] | (uint64_t)p[n / 2] << 8 * (n / 2) | (uint64_t)p[n - 1] << 8 * (n - 1);
-	}
-	return _mm_set_epi64x((int64_t)hi, (int64_t)lo);
+	load_partial_words(w, p, n);
+	return _mm_set_epi64x((int64_t)w[1], (int64_t)w[0]);
 }
 
 TARGET("sse2") INLINE struct smb3sign_tag tag_of(__m128i v)
