@@ -23,6 +23,11 @@ ISA INLINE vec vec_load(const uint8_t *p)
 	return _mm512_loadu_si512(p);
 }
 
+ISA INLINE void vec_store(uint8_t *p, vec v)
+{
+	_mm512_storeu_si512(p, v);
+}
+
 ISA INLINE vec vec_xor(vec a, vec b)
 {
 	return _mm512_xor_si512(a, b);
@@ -31,6 +36,16 @@ ISA INLINE vec vec_xor(vec a, vec b)
 ISA INLINE vec vec_swap(vec v)
 {
 	return _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x4e);
+}
+
+ISA INLINE vec vec_low_up(vec v)
+{
+	return _mm512_bslli_epi128(v, 8);
+}
+
+ISA INLINE vec vec_high_down(vec v)
+{
+	return _mm512_bsrli_epi128(v, 8);
 }
 
 ISA INLINE vec vec_reverse(vec v)
@@ -47,6 +62,11 @@ ISA INLINE vec vec_zero(void)
 ISA INLINE vec vec_of(__m128i block)
 {
 	return _mm512_inserti32x4(_mm512_setzero_si512(), block, 0);
+}
+
+ISA INLINE vec vec_all(__m128i block)
+{
+	return _mm512_broadcast_i32x4(block);
 }
 
 ISA INLINE __m128i vec_sum(vec v)

@@ -20,6 +20,11 @@ ISA INLINE vec vec_load(const uint8_t *p)
 	return load(p);
 }
 
+ISA INLINE void vec_store(uint8_t *p, vec v)
+{
+	store(p, v);
+}
+
 ISA INLINE vec vec_xor(vec a, vec b)
 {
 	return _mm_xor_si128(a, b);
@@ -28,6 +33,16 @@ ISA INLINE vec vec_xor(vec a, vec b)
 ISA INLINE vec vec_swap(vec v)
 {
 	return _mm_shuffle_epi32(v, 0x4e);
+}
+
+ISA INLINE vec vec_low_up(vec v)
+{
+	return _mm_slli_si128(v, 8);
+}
+
+ISA INLINE vec vec_high_down(vec v)
+{
+	return _mm_srli_si128(v, 8);
 }
 
 ISA INLINE vec vec_reverse(vec v)
@@ -41,6 +56,11 @@ ISA INLINE vec vec_zero(void)
 }
 
 ISA INLINE vec vec_of(__m128i block)
+{
+	return block;
+}
+
+ISA INLINE vec vec_all(__m128i block)
 {
 	return block;
 }

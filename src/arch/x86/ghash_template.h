@@ -6,9 +6,10 @@
  *     WIDTH, GROUP        blocks in a vector; blocks that share a reduction in the bulk of a message
  *     KEEP_SUMS           1 to keep b1 + b0 (below) with each power: two instructions less a vector, for twice the table
  *     ISA                 the target attribute
- *     vec                 the vector type, and on it vec_load, vec_xor, VEC_CLMUL (a macro: its selector is a constant),
- *                         vec_swap (the halves of each block), vec_reverse (the bytes of each block), vec_zero,
- *                         vec_of (one block and zeros), vec_sum (all blocks added up), VEC_PIN
+ *     vec                 the vector type, and on it vec_load, vec_store, vec_xor, VEC_CLMUL (a macro: its selector is a
+ *                         constant), vec_swap (the halves of each block), vec_low_up and vec_high_down (one half to the
+ *                         other's place, zero in its own), vec_reverse (the bytes of each block), vec_zero, vec_of (one
+ *                         block and zeros), vec_all (one block everywhere), vec_sum (all blocks added up), VEC_PIN
  *     vec_header          the i-th vector of header blocks; the Signature's block is zero
  *     vec_tail            n < 16 * WIDTH bytes as a vector, zeros behind them
  *     vec_insert          a block put into place k of a vector
@@ -59,23 +60,15 @@ ISA INLINE void clear(struct products *p)
 	p->lo = p->mid = p->hi = vec_zero();
 }
 
-/* p += the blocks of x times the powers that start at `power`. */
-ISA INLINE void add_product(struct products *p, vec x, const uint8_t *power)
+/* p += the blocks of x times those of h; h_sum has the halves of h added, in both halves. */
+ISA INLINE void add_product(struct products *p, vec x, vec h, vec h_sum)
 {
-	vec h = vec_load(power), x_sum = vec_xor(x, vec_swap(x));
-	vec h_sum = KEEP_SUMS ? vec_load(power + sizeof(struct powers)) : vec_xor(h, vec_swap(h));
-
 	p->lo = vec_xor(p->lo, VEC_CLMUL(x, h, 0x00));
 	p->hi = vec_xor(p->hi, VEC_CLMUL(x, h, 0x11));
-	p->mid = vec_xor(p->mid, VEC_CLMUL(x_sum, h_sum, 0x00));
+	p->mid = vec_xor(p->mid, VEC_CLMUL(vec_xor(x, vec_swap(x)), h_sum, 0x00));
 	VEC_PIN(p->lo);
 	VEC_PIN(p->hi);
 	VEC_PIN(p->mid);
-}
-
-ISA INLINE __m128i swap_halves(__m128i v)
-{
-	return _mm_shuffle_epi32(v, 0x4e);
 }
 
 ISA INLINE __m128i reverse(__m128i v)
@@ -83,17 +76,22 @@ ISA INLINE __m128i reverse(__m128i v)
 	return _mm_shuffle_epi8(v, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
+/* Each block by itself. */
+ISA INLINE vec reduce_blocks(const struct products *p)
+{
+	const vec poly = vec_all(_mm_set_epi64x(0, (int64_t)0xc200000000000000u));
+	vec mid = vec_xor(p->mid, vec_xor(p->lo, p->hi));
+	vec lo = vec_xor(p->lo, vec_low_up(mid)), hi = vec_xor(p->hi, vec_high_down(mid));
+
+	lo = vec_xor(vec_swap(lo), VEC_CLMUL(lo, poly, 0x00));
+	lo = vec_xor(vec_swap(lo), VEC_CLMUL(lo, poly, 0x00));
+	return vec_xor(hi, lo);
+}
+
+/* The sum of all blocks: reduction is linear, so they may be added up behind it, once instead of three times. */
 ISA INLINE __m128i reduce(const struct products *p)
 {
-	const __m128i poly = _mm_set_epi64x(0, (int64_t)0xc200000000000000u);
-	__m128i lo = vec_sum(p->lo), hi = vec_sum(p->hi);
-	__m128i mid = _mm_xor_si128(vec_sum(p->mid), _mm_xor_si128(lo, hi));
-
-	lo = _mm_xor_si128(lo, _mm_slli_si128(mid, 8));
-	hi = _mm_xor_si128(hi, _mm_srli_si128(mid, 8));
-	lo = _mm_xor_si128(swap_halves(lo), _mm_clmulepi64_si128(lo, poly, 0x00));
-	lo = _mm_xor_si128(swap_halves(lo), _mm_clmulepi64_si128(lo, poly, 0x00));
-	return _mm_xor_si128(hi, lo);
+	return vec_sum(reduce_blocks(p));
 }
 
 /* x times the reversed H: shift left by one; a bit that falls out is x^128 = x^127 + x^126 + x^121 + 1. */
@@ -107,27 +105,47 @@ ISA INLINE __m128i times_x(__m128i h)
 	return _mm_xor_si128(h, _mm_and_si128(out, poly));
 }
 
-ISA INLINE void set_power(struct table *t, size_t n, __m128i h)
+ISA INLINE vec multiply(vec a, vec b)
 {
-	store(t->h[0].power[POWERS - n], h);
-	if (KEEP_SUMS)
-		store(t->h[KEEP_SUMS].power[POWERS - n], _mm_xor_si128(h, swap_halves(h)));
+	struct products p;
+
+	clear(&p);
+	add_product(&p, a, b, vec_xor(b, vec_swap(b)));
+	return reduce_blocks(&p);
 }
 
-/* Each power is the product of its halves, so the latency is that of log2(POWERS) multiplications. */
+/* n-th power first. */
+ISA INLINE void set_powers(struct table *t, size_t n, vec h)
+{
+	vec_store(t->h[0].power[POWERS - n], h);
+	if (KEEP_SUMS)
+		vec_store(t->h[KEEP_SUMS].power[POWERS - n], vec_xor(h, vec_swap(h)));
+}
+
+/* H^(n + m), H^(n + m - 1), ... from H^n, H^(n-1), ... and H^m. */
+ISA INLINE void add_exponents(struct table *t, size_t n, size_t m)
+{
+	set_powers(t, n + m, multiply(vec_load(power_at(t, n)), vec_all(load(power_at(t, m)))));
+}
+
+/*
+ * The first vector of powers one by one, zeros behind it; then a vector at a time, of factors of about half the exponent:
+ * the latency is that of log2(POWERS) multiplications. All but the last start at a multiple of WIDTH, so that each is read
+ * as it was written.
+ */
 ISA static void setkey(void *table, const uint8_t h[16])
 {
 	struct table *t = table;
+	__m128i h1 = times_x(reverse(load(h))), hn = h1;
 
-	memset(t, 0, sizeof(*t));
-	set_power(t, 1, times_x(reverse(load(h))));
-	for (size_t n = 2; n <= POWERS; n++) {
-		struct products p;
-
-		clear(&p);
-		add_product(&p, vec_of(load(power_at(t, n / 2))), power_at(t, n - n / 2));
-		set_power(t, n, reduce(&p));
+	set_powers(t, 1, vec_of(h1));
+	for (size_t n = 2; n <= WIDTH; n++) {
+		hn = vec_sum(multiply(vec_of(hn), vec_of(h1)));
+		store(t->h[0].power[POWERS - n], hn);
 	}
+	for (size_t n = 2 * WIDTH; n <= GROUP; n += WIDTH)
+		add_exponents(t, n - n / (2 * WIDTH) * WIDTH, n / (2 * WIDTH) * WIDTH);
+	add_exponents(t, WIDTH, POWERS - WIDTH);
 }
 
 /* Blocks on their way into one reduction: acc waits to be added to the first, which takes the highest power. */
@@ -147,7 +165,9 @@ ISA INLINE void run_start(struct run *r, const struct table *t, __m128i acc, siz
 /* n blocks of x, n <= WIDTH; what stands behind them is zero. */
 ISA INLINE void feed(struct run *r, vec x, size_t n)
 {
-	add_product(&r->sum, vec_xor(vec_of(r->acc), x), r->h);
+	vec h = vec_load(r->h), h_sum = KEEP_SUMS ? vec_load(r->h + sizeof(struct powers)) : vec_xor(h, vec_swap(h));
+
+	add_product(&r->sum, vec_xor(vec_of(r->acc), x), h, h_sum);
 	r->acc = _mm_setzero_si128();
 	r->h += 16 * n;
 }

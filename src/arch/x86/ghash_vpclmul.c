@@ -20,6 +20,11 @@ ISA INLINE vec vec_load(const uint8_t *p)
 	return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
+ISA INLINE void vec_store(uint8_t *p, vec v)
+{
+	_mm256_storeu_si256((__m256i *)(void *)p, v);
+}
+
 ISA INLINE vec vec_xor(vec a, vec b)
 {
 	return _mm256_xor_si256(a, b);
@@ -28,6 +33,16 @@ ISA INLINE vec vec_xor(vec a, vec b)
 ISA INLINE vec vec_swap(vec v)
 {
 	return _mm256_shuffle_epi32(v, 0x4e);
+}
+
+ISA INLINE vec vec_low_up(vec v)
+{
+	return _mm256_slli_si256(v, 8);
+}
+
+ISA INLINE vec vec_high_down(vec v)
+{
+	return _mm256_srli_si256(v, 8);
 }
 
 ISA INLINE vec vec_reverse(vec v)
@@ -44,6 +59,11 @@ ISA INLINE vec vec_zero(void)
 ISA INLINE vec vec_of(__m128i block)
 {
 	return _mm256_inserti128_si256(_mm256_setzero_si256(), block, 0);
+}
+
+ISA INLINE vec vec_all(__m128i block)
+{
+	return _mm256_broadcastsi128_si256(block);
 }
 
 ISA INLINE __m128i vec_sum(vec v)
