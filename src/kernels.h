@@ -34,6 +34,21 @@ struct smb3sign_tag {
 typedef struct smb3sign_tag smb3sign_message_fn(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
 						const uint8_t *body, size_t len);
 
+/* One of the chains of blocks, each of a message of its own, that a kernel works on side by side (batch.c). */
+struct smb3sign_lane {
+	uint32_t state[8]; /* SHA-256's eight words, or the 16 bytes of CBC-MAC's chaining value */
+	const uint8_t *p;  /* the next block */
+	const void *rk;    /* AES: round keys */
+};
+
+/* A short message of several that a kernel takes side by side: as smb3sign_message_fn, but for the tag. */
+struct smb3sign_short {
+	const struct smb3sign_key *key;
+	const uint8_t *hdr, *body;
+	size_t len;
+	struct smb3sign_tag tag;
+};
+
 /* AES-128 (FIPS 197), encryption only. */
 struct smb3sign_aes {
 	const char *name;
@@ -45,8 +60,16 @@ struct smb3sign_aes {
 	/* h = E(...E(E(h ^ p0) ^ p1)... ^ p[nblk-1]) */
 	void (*cbcmac)(const void *rk, uint8_t h[16], const uint8_t *p, size_t nblk);
 	smb3sign_message_fn *cmac; /* or NULL: message.c goes by steps */
+	/*
+	 * cbcmac of nblk blocks from each lane's p on, 1 <= n <= width lanes; p is left as it is. NULL and 0 if one after the
+	 * other is as fast.
+	 */
+	void (*cbcmac_lanes)(struct smb3sign_lane *lanes, size_t n, size_t nblk);
+	size_t width;
 };
 #define SMB3SIGN_RK_SIZE_MAX 704
+
+#define SMB3SIGN_SHORT_BLOCKS 16
 
 /* GHASH (SP 800-38D 6.4). Accumulators and H are in GCM's own byte order. */
 struct smb3sign_ghash {
@@ -61,7 +84,13 @@ struct smb3sign_ghash {
 	 */
 	void (*blocks)(const void *table, uint8_t acc[16], unsigned whole, const uint8_t *p, size_t nblk);
 	smb3sign_message_fn *gmac;      /* or NULL: message.c goes by steps */
-	const struct smb3sign_aes *aes; /* the AES that `gmac` has inside: keys with another do not use `gmac` */
+	/*
+	 * `width` short messages side by side, of 0 to SMB3SIGN_SHORT_BLOCKS blocks of body, as many in one as in the other:
+	 * (len + 15) / 16 is the same for all. NULL and 0 if one after the other is as fast.
+	 */
+	void (*gmac_short)(struct smb3sign_short *msgs, uint8_t set_flags);
+	size_t width;
+	const struct smb3sign_aes *aes; /* the AES that these have inside: keys with another do not use them */
 };
 
 /* The compression function of SHA-256 (FIPS 180-4 6.2.2) over whole blocks; state is eight host-order words. */
@@ -70,6 +99,9 @@ struct smb3sign_sha256 {
 	uint32_t needs;
 	void (*blocks)(uint32_t state[8], const uint8_t *p, size_t nblk);
 	smb3sign_message_fn *hmac; /* or NULL: message.c goes by steps */
+	/* As cbcmac_lanes. */
+	void (*blocks_lanes)(struct smb3sign_lane *lanes, size_t n, size_t nblk);
+	size_t width;
 };
 
 /* Best first, portable last, then NULL. Kernels that this build's compiler or assembler lacks are not in the lists. */
