@@ -1,42 +1,398 @@
 /* SPDX-License-Identifier: MIT */
-/* Many messages in one call, of any mixture, each with its own result; the first failure is the call's. */
-#include "key.h"
+/*
+ * Many messages in one call, of any mixture, each with its own result; the first failure is the call's.
+ *
+ * CMAC and HMAC are serial within a message, so their kernels take several messages side by side, a lane for each: all
+ * lanes advance by as many blocks as each of them has in one piece, and a message that is done makes room for the next.
+ * What is not in one piece passes through a lane's stage: the header, whose Signature counts as zero; blocks that lie across
+ * segments; the end with its padding; and short messages as a whole. Of short messages with GMAC, those of equally many
+ * blocks go side by side. Everything else is done one by one.
+ */
+#include "message.h"
 
-static int run(smb3sign_msg *msgs, size_t n, int (*one)(const smb3sign_msg *m))
+/* A result that no message keeps: still to be done. */
+#define TO_DO 1
+
+/*
+ * Lanes are worth their upkeep if the messages but the longest have this many bytes together: two of a kind that are shorter
+ * the core overlaps by itself.
+ */
+enum { WORTH_LANES = 512 };
+
+/* A stage takes a message of up to SHORT_LEN bytes, header and padding of two blocks of 64 included. */
+enum { STAGE_LEN = 192, SHORT_LEN = STAGE_LEN - 64 };
+
+static int one(const smb3sign_msg *m, enum smb3sign_task task)
+{
+	return task == TASK_SIGN ? smb3sign_sign(m->key, m->hdr, m->body, m->body_cnt)
+				 : smb3sign_verify(m->key, m->hdr, m->body, m->body_cnt);
+}
+
+static int conclude(uint8_t *hdr, const struct smb3sign_tag *tag, enum smb3sign_task task)
+{
+	if (task == TASK_VERIFY)
+		return smb3sign_judge(tag, hdr + SMB2_SIGNATURE, smb2_flags(hdr));
+	smb3sign_put_signature(hdr, tag);
+	return SMB3SIGN_OK;
+}
+
+/* ---- Lanes */
+
+/* A message on its way through a lane. */
+struct flight {
+	uint8_t stage[STAGE_LEN];
+	smb3sign_msg *msg;
+	const smb3sign_iov *segment; /* the one under way */
+	size_t taken;                /* bytes of it */
+	size_t len;                  /* of the body */
+	size_t left;                 /* bytes of the body not taken yet */
+	size_t nblk;                 /* blocks that wait at the lane's p */
+	enum { MIDDLE, LAST, OUTER } stretch;
+};
+
+/* The lanes of one kernel, n of them in use, and the messages that wait for one. */
+struct lanes {
+	smb3sign_lanes_fn *run;
+	const struct smb3sign_chain *chain;
+	enum smb3sign_task task;
+	smb3sign_msg *next, *end;
+	size_t width, n;
+	struct flight *flight[SMB3SIGN_LANES_MAX]; /* lane i's */
+	struct smb3sign_lane lane[SMB3SIGN_LANES_MAX];
+	struct flight flights[SMB3SIGN_LANES_MAX];
+};
+
+/* NULL: none. */
+static smb3sign_lanes_fn *lanes_fn(const smb3sign_key *key)
+{
+	if (!key->mac->chain)
+		return NULL;
+	return key->alg == SMB3SIGN_HMAC_SHA256 ? key->k.sha256->blocks_lanes : key->k.aes->cbcmac_lanes;
+}
+
+static size_t lanes_width(const smb3sign_key *key)
+{
+	return key->alg == SMB3SIGN_HMAC_SHA256 ? key->k.sha256->width : key->k.aes->width;
+}
+
+/* The next n bytes of the body, which has them. */
+static void gather(struct flight *f, uint8_t *p, size_t n)
+{
+	f->left -= n;
+	while (n) {
+		size_t here = f->segment->iov_len - f->taken, part = here < n ? here : n;
+
+		if (part)
+			memcpy(p, (const uint8_t *)f->segment->iov_base + f->taken, part);
+		p += part;
+		n -= part;
+		f->taken += part;
+		if (part == here) {
+			f->segment++;
+			f->taken = 0;
+		}
+	}
+}
+
+/* The last n bytes are in the stage from `at` on. */
+static void stage_last(const struct smb3sign_chain *chain, struct flight *f, size_t at, size_t n)
+{
+	f->nblk = (at >> chain->shift) +
+		  chain->last(f->msg->key, f->stage + at, n, SMB3SIGN_HEADER_LEN + (uint64_t)f->len);
+	f->stretch = LAST;
+}
+
+/* The header, and the body too if it fits. */
+static void take_off(const struct smb3sign_chain *chain, struct smb3sign_lane *lane, struct flight *f,
+		     enum smb3sign_task task)
+{
+	size_t len = SMB3SIGN_HEADER_LEN + f->len, whole = (len - chain->hold) >> chain->shift << chain->shift;
+
+	chain->start(f->msg->key, lane);
+	lane->p = f->stage;
+	memcpy(f->stage, f->msg->hdr, SMB2_SIGNATURE);
+	memset(f->stage + SMB2_SIGNATURE, 0, SMB3SIGN_SIG_LEN);
+	f->stage[SMB2_FLAGS] |= smb3sign_set_flags(task);
+	if (len <= SHORT_LEN) {
+		gather(f, f->stage + SMB3SIGN_HEADER_LEN, f->len);
+		stage_last(chain, f, whole, len - whole);
+	} else {
+		f->nblk = SMB3SIGN_HEADER_LEN >> chain->shift;
+		f->stretch = MIDDLE;
+	}
+}
+
+/* The next blocks of the body: where they lie if they are in one piece, else a block in the stage; or the end. */
+static void next_blocks(const struct smb3sign_chain *chain, struct smb3sign_lane *lane, struct flight *f)
+{
+	size_t block = (size_t)1 << chain->shift, here, nblk;
+
+	lane->p = f->stage;
+	if (f->left < block + chain->hold) {
+		size_t n = f->left;
+
+		gather(f, f->stage, n);
+		stage_last(chain, f, 0, n);
+		return;
+	}
+	here = f->segment->iov_len - f->taken;
+	nblk = (here < f->left - chain->hold ? here : f->left - chain->hold) >> chain->shift;
+	if (!nblk) {
+		gather(f, f->stage, block);
+		f->nblk = 1;
+		return;
+	}
+	lane->p = (const uint8_t *)f->segment->iov_base + f->taken;
+	f->nblk = nblk;
+	f->taken += nblk << chain->shift;
+	f->left -= nblk << chain->shift;
+}
+
+/* Put the next message that can be signed or verified on lane i. 0 if there is none. */
+static int board(struct lanes *l, size_t i)
+{
+	for (; l->next < l->end; l->next++) {
+		smb3sign_msg *m = l->next;
+		struct flight *f = l->flight[i];
+		struct smb3sign_extent e;
+
+		if (m->result != TO_DO || lanes_fn(m->key) != l->run)
+			continue;
+		m->result = smb3sign_measure(&e, m->body, m->body_cnt);
+		if (!m->result)
+			m->result = smb3sign_check(m->key, m->hdr, &e, l->task);
+		if (m->result)
+			continue;
+		f->msg = m;
+		f->segment = m->body;
+		f->taken = 0;
+		f->len = f->left = e.len;
+		take_off(l->chain, &l->lane[i], f, l->task);
+		l->next++;
+		return 1;
+	}
+	return 0;
+}
+
+/* Lane i has no blocks left: give it more, of its message or of the next. 0 if there are none. */
+static int go_on(struct lanes *l, size_t i)
+{
+	struct smb3sign_lane *lane = &l->lane[i];
+	struct flight *f = l->flight[i];
+	struct smb3sign_tag tag;
+
+	if (f->stretch == MIDDLE) {
+		next_blocks(l->chain, lane, f);
+		return 1;
+	}
+	if (f->stretch == LAST && l->chain->outer) {
+		l->chain->outer(f->msg->key, lane, f->stage);
+		lane->p = f->stage;
+		f->nblk = 1;
+		f->stretch = OUTER;
+		return 1;
+	}
+	l->chain->tag(lane, &tag);
+	f->msg->result = conclude(f->msg->hdr, &tag, l->task);
+	smb3sign_wipe(&tag, sizeof(tag)); /* the right signature of a forged message is worth having */
+	/* The last block: CMAC's has a subkey in it, HMAC's is the inner hash. */
+	smb3sign_wipe(f->stage + (lane->p - f->stage) - ((size_t)1 << l->chain->shift), 64);
+	return board(l, i);
+}
+
+/* All blocks that every lane has. */
+static void advance(struct lanes *l)
+{
+	size_t nblk = l->flight[0]->nblk;
+
+	for (size_t i = 1; i < l->n; i++)
+		if (l->flight[i]->nblk < nblk)
+			nblk = l->flight[i]->nblk;
+	l->run(l->lane, l->n, nblk);
+	for (size_t i = l->n; i-- > 0;) {
+		l->lane[i].p += nblk << l->chain->shift;
+		l->flight[i]->nblk -= nblk;
+		if (l->flight[i]->nblk || go_on(l, i))
+			continue;
+		/* No message is left for the lane: the last one moves here. */
+		l->n--;
+		if (i < l->n) {
+			l->lane[i] = l->lane[l->n];
+			l->flight[i] = l->flight[l->n];
+		}
+	}
+}
+
+/* Whether the messages to do with this kernel are worth it; with NULL, whether all of them would be. */
+static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *kernel)
+{
+	size_t total = 0, longest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = SMB3SIGN_HEADER_LEN;
+
+		if (kernel && (msgs[i].result != TO_DO || lanes_fn(msgs[i].key) != kernel))
+			continue;
+		for (size_t j = 0; j < msgs[i].body_cnt && msgs[i].body; j++)
+			len += msgs[i].body[j].iov_len;
+		longest = longest > len ? longest : len;
+		total += len;
+		if (total - longest >= WORTH_LANES)
+			return 1;
+	}
+	return 0;
+}
+
+/* All messages to do that have the first one's kernel. */
+NOINLINE void on_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+{
+	const smb3sign_key *key = msgs->key;
+	size_t used;
+	struct lanes l;
+
+	l.run = lanes_fn(key);
+	l.chain = key->mac->chain;
+	l.task = task;
+	l.next = msgs;
+	l.end = msgs + n;
+	l.width = lanes_width(key);
+	for (l.n = 0; l.n < l.width; l.n++) {
+		l.flight[l.n] = &l.flights[l.n];
+		if (!board(&l, l.n))
+			break;
+	}
+	used = l.n;
+	while (l.n)
+		advance(&l);
+	smb3sign_wipe(l.lane, used * sizeof(l.lane[0]));
+}
+
+/* ---- Short messages with GMAC */
+
+/* Those that wait for others of as many blocks. */
+struct shorts {
+	size_t n;
+	smb3sign_msg *msg[SMB3SIGN_SHORT_WIDTH];
+	struct smb3sign_short arg[SMB3SIGN_SHORT_WIDTH];
+};
+
+static void conclude_shorts(struct shorts *s, enum smb3sign_task task)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		s->msg[i]->result = conclude(s->msg[i]->hdr, &s->arg[i].tag, task);
+		smb3sign_wipe(&s->arg[i].tag, sizeof(s->arg[i].tag));
+	}
+	s->n = 0;
+}
+
+static int has_shorts(const smb3sign_key *key)
+{
+	return key->mac && key->ghash && key->ghash->gmac_short && key->message;
+}
+
+/* All messages to do that have the first one's kernel. */
+NOINLINE void side_by_side(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+{
+	const struct smb3sign_ghash *ghash = msgs->key->ghash;
+	struct shorts shorts[SMB3SIGN_SHORT_BLOCKS + 1];
+
+	for (size_t i = 0; i <= SMB3SIGN_SHORT_BLOCKS; i++)
+		shorts[i].n = 0;
+	for (smb3sign_msg *m = msgs; m < msgs + n; m++) {
+		struct smb3sign_extent e;
+		struct shorts *s;
+
+		if (m->result != TO_DO || m->key->ghash != ghash || !m->key->message)
+			continue;
+		m->result = smb3sign_measure(&e, m->body, m->body_cnt);
+		if (m->result)
+			continue;
+		if (e.pieces > 1 || e.len > 16 * SMB3SIGN_SHORT_BLOCKS) {
+			m->result = one(m, task);
+			continue;
+		}
+		m->result = smb3sign_check(m->key, m->hdr, &e, task);
+		if (m->result)
+			continue;
+		s = &shorts[(e.len + 15) / 16];
+		s->msg[s->n] = m;
+		s->arg[s->n] = (struct smb3sign_short){m->key, m->hdr, e.piece, e.len, {{0}}};
+		if (++s->n < ghash->width)
+			continue;
+		ghash->gmac_short(s->arg, smb3sign_set_flags(task));
+		conclude_shorts(s, task);
+	}
+	for (size_t i = 0; i <= SMB3SIGN_SHORT_BLOCKS; i++) {
+		struct shorts *s = &shorts[i];
+
+		for (size_t j = 0; j < s->n; j++) {
+			struct smb3sign_short *a = &s->arg[j];
+
+			a->tag = a->key->message(a->key, a->hdr, smb3sign_set_flags(task), a->body, a->len);
+		}
+		conclude_shorts(s, task);
+	}
+}
+
+/* ---- */
+
+/* By kinds: the first message to do takes along all that its kernel can do with it. */
+static void by_kinds(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+{
+	smb3sign_lanes_fn *not_worth = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		msgs[i].result =
+			!msgs[i].reserved && smb3sign_usable(msgs[i].key, msgs[i].hdr) ? TO_DO : SMB3SIGN_E_INVAL;
+	for (size_t i = 0; i < n; i++) {
+		smb3sign_msg *m = &msgs[i];
+		smb3sign_lanes_fn *kernel;
+
+		if (m->result != TO_DO)
+			continue;
+		kernel = lanes_fn(m->key);
+		if (has_shorts(m->key)) {
+			side_by_side(m, n - i, task);
+		} else if (kernel && kernel != not_worth && worth_lanes(m, n - i, kernel)) {
+			on_lanes(m, n - i, task);
+		} else {
+			m->result = one(m, task);
+			not_worth = kernel;
+		}
+	}
+}
+
+static int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
 	int first = SMB3SIGN_OK;
 
 	if (!msgs && n)
 		return SMB3SIGN_E_INVAL;
-	for (size_t i = 0; i < n; i++) {
-		msgs[i].result = msgs[i].reserved ? SMB3SIGN_E_INVAL : one(&msgs[i]);
-		if (!first)
-			first = msgs[i].result;
-	}
+	if (n > 1 && ((msgs->key && has_shorts(msgs->key)) || worth_lanes(msgs, n, NULL)))
+		by_kinds(msgs, n, task);
+	else
+		for (size_t i = 0; i < n; i++)
+			msgs[i].result = msgs[i].reserved ? SMB3SIGN_E_INVAL : one(&msgs[i], task);
+	for (size_t i = n; i-- > 0;)
+		first = msgs[i].result ? msgs[i].result : first;
 	return first;
-}
-
-static int sign_one(const smb3sign_msg *m)
-{
-	return smb3sign_sign(m->key, m->hdr, m->body, m->body_cnt);
-}
-
-static int verify_one(const smb3sign_msg *m)
-{
-	return smb3sign_verify(m->key, m->hdr, m->body, m->body_cnt);
 }
 
 int smb3sign_sign_batch(smb3sign_msg *msgs, size_t n)
 {
-	return run(msgs, n, sign_one);
+	return run(msgs, n, TASK_SIGN);
 }
 
 int smb3sign_verify_batch(smb3sign_msg *msgs, size_t n)
 {
-	return run(msgs, n, verify_one);
+	return run(msgs, n, TASK_VERIFY);
 }
 
 size_t smb3sign_batch_width(const smb3sign_key *key)
 {
-	return key && key->mac ? 1 : 0;
+	if (!key || !key->mac)
+		return 0;
+	if (has_shorts(key))
+		return key->ghash->width;
+	return lanes_fn(key) ? lanes_width(key) : 1;
 }

@@ -76,4 +76,30 @@ static void end(const struct smb3sign_key *key, union mac_state *st, uint8_t tag
 	key->k.aes->encrypt(cmac_rk(key), h, tag);
 }
 
-const struct smb3sign_mac smb3sign_cmac = {setup, start, add, end};
+static void lane_start(const struct smb3sign_key *key, struct smb3sign_lane *lane)
+{
+	memset(lane->state, 0, sizeof(lane->state));
+	lane->rk = cmac_rk(key);
+}
+
+static size_t lane_last(const struct smb3sign_key *key, uint8_t *p, size_t n, uint64_t len)
+{
+	const uint8_t *k1 = cmac_subkeys(key), *k2 = k1 + 16;
+
+	(void)len;
+	if (n < 16) {
+		memset(p + n, 0, 16 - n);
+		p[n] = 0x80;
+	}
+	xor_into(p, 0, n < 16 ? k2 : k1, 16);
+	return 1;
+}
+
+static void lane_tag(const struct smb3sign_lane *lane, struct smb3sign_tag *tag)
+{
+	memcpy(tag, lane->state, sizeof(*tag));
+}
+
+static const struct smb3sign_chain chain = {4, 1, lane_start, lane_last, NULL, lane_tag};
+
+const struct smb3sign_mac smb3sign_cmac = {setup, start, add, end, &chain};

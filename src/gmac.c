@@ -58,4 +58,4 @@ static void end(const struct smb3sign_key *key, union mac_state *st, uint8_t tag
 	xor_into(tag, 0, acc, 16);
 }
 
-const struct smb3sign_mac smb3sign_gmac = {setup, start, add, end};
+const struct smb3sign_mac smb3sign_gmac = {setup, start, add, end, NULL};

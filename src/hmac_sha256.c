@@ -18,22 +18,31 @@ static void pad_state(const struct smb3sign_sha256 *k, uint32_t h[8], const uint
 	smb3sign_wipe(block, sizeof(block));
 }
 
-/* FIPS 180-4 5.1.1: a 1 bit, zeros, the length in bits as 64 bits big-endian; then the state's words as bytes. */
+/*
+ * FIPS 180-4 5.1.1: a 1 bit, zeros, the length in bits as 64 bits big-endian. p holds the last n < 64 of len bytes and has
+ * room for 128; gives the number of blocks.
+ */
+static size_t pad(uint8_t *p, size_t n, uint64_t len)
+{
+	size_t nblk = n < 56 ? 1 : 2;
+
+	p[n] = 0x80;
+	memset(p + n + 1, 0, 64 * nblk - 8 - n - 1);
+	store_be64(p + 64 * nblk - 8, len * 8);
+	return nblk;
+}
+
+/* The first n words of a state as bytes. */
+static void put_words(uint8_t *out, const uint32_t *h, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		store_be32(out + 4 * i, h[i]);
+}
+
 static void sha256_end(const struct smb3sign_sha256 *k, struct sha256_state *st, uint8_t out[32])
 {
-	size_t used = st->len % 64;
-
-	st->buf[used++] = 0x80;
-	if (used > 56) {
-		memset(st->buf + used, 0, 64 - used);
-		k->blocks(st->h, st->buf, 1);
-		used = 0;
-	}
-	memset(st->buf + used, 0, 56 - used);
-	store_be64(st->buf + 56, st->len * 8);
-	k->blocks(st->h, st->buf, 1);
-	for (size_t i = 0; i < 8; i++)
-		store_be32(out + 4 * i, st->h[i]);
+	k->blocks(st->h, st->buf, pad(st->buf, st->len % 64, st->len));
+	put_words(out, st->h, 8);
 }
 
 void smb3sign_hmac_setup(const struct smb3sign_sha256 *k, struct hmac_secret *s, const uint8_t *key, size_t len)
@@ -117,4 +126,30 @@ static void end(const struct smb3sign_key *key, union mac_state *st, uint8_t tag
 	smb3sign_wipe(mac, sizeof(mac));
 }
 
-const struct smb3sign_mac smb3sign_hmac_sha256 = {setup, start, add, end};
+static void lane_start(const struct smb3sign_key *key, struct smb3sign_lane *lane)
+{
+	memcpy(lane->state, hmac_secret(key)->inner, sizeof(lane->state));
+}
+
+/* The inner pad block counts too. */
+static size_t lane_last(const struct smb3sign_key *key, uint8_t *p, size_t n, uint64_t len)
+{
+	(void)key;
+	return pad(p, n, 64 + len);
+}
+
+static void lane_outer(const struct smb3sign_key *key, struct smb3sign_lane *lane, uint8_t *p)
+{
+	put_words(p, lane->state, 8);
+	pad(p, 32, 64 + 32);
+	memcpy(lane->state, hmac_secret(key)->outer, sizeof(lane->state));
+}
+
+static void lane_tag(const struct smb3sign_lane *lane, struct smb3sign_tag *tag)
+{
+	put_words((uint8_t *)tag->word, lane->state, 4);
+}
+
+static const struct smb3sign_chain chain = {6, 0, lane_start, lane_last, lane_outer, lane_tag};
+
+const struct smb3sign_mac smb3sign_hmac_sha256 = {setup, start, add, end, &chain};

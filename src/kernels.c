@@ -5,6 +5,9 @@
 #include "arch/x86/x86.h"
 
 const struct smb3sign_aes *const smb3sign_aes_kernels[] = {
+#ifdef SMB3SIGN_X86_VPCLMUL
+	&smb3sign_aes_vaes,
+#endif
 #ifdef SMB3SIGN_X86_AES_NI
 	&smb3sign_aes_ni,
 #endif
@@ -37,6 +40,9 @@ const char smb3sign_kernels_left_out[] = ""
 #ifdef SMB3SIGN_X86
 #ifndef SMB3SIGN_X86_AES_NI
 					 " aes=ni"
+#endif
+#ifndef SMB3SIGN_X86_VPCLMUL
+					 " aes=vaes"
 #endif
 #ifndef SMB3SIGN_X86_AVX512
 					 " ghash=avx512"

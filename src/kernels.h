@@ -41,6 +41,9 @@ struct smb3sign_lane {
 	const void *rk;    /* AES: round keys */
 };
 
+/* nblk blocks from each lane's p on, 1 <= n <= width lanes; p is left as it is. */
+typedef void smb3sign_lanes_fn(struct smb3sign_lane *lanes, size_t n, size_t nblk);
+
 /* A short message of several that a kernel takes side by side: as smb3sign_message_fn, but for the tag. */
 struct smb3sign_short {
 	const struct smb3sign_key *key;
@@ -59,17 +62,15 @@ struct smb3sign_aes {
 	void (*encrypt)(const void *rk, const uint8_t in[16], uint8_t out[16]);
 	/* h = E(...E(E(h ^ p0) ^ p1)... ^ p[nblk-1]) */
 	void (*cbcmac)(const void *rk, uint8_t h[16], const uint8_t *p, size_t nblk);
-	smb3sign_message_fn *cmac; /* or NULL: message.c goes by steps */
-	/*
-	 * cbcmac of nblk blocks from each lane's p on, 1 <= n <= width lanes; p is left as it is. NULL and 0 if one after the
-	 * other is as fast.
-	 */
-	void (*cbcmac_lanes)(struct smb3sign_lane *lanes, size_t n, size_t nblk);
-	size_t width;
+	smb3sign_message_fn *cmac;       /* or NULL: message.c goes by steps */
+	smb3sign_lanes_fn *cbcmac_lanes; /* NULL, and width 0, if one after the other is as fast */
+	size_t width;                    /* <= SMB3SIGN_LANES_MAX */
 };
 #define SMB3SIGN_RK_SIZE_MAX 704
+#define SMB3SIGN_LANES_MAX   16
 
 #define SMB3SIGN_SHORT_BLOCKS 16
+#define SMB3SIGN_SHORT_WIDTH  4
 
 /* GHASH (SP 800-38D 6.4). Accumulators and H are in GCM's own byte order. */
 struct smb3sign_ghash {
@@ -83,13 +84,13 @@ struct smb3sign_ghash {
 	 * acc * H takes acc's place, and nblk may be 0. What was the end of a piece so costs no reduction of its own.
 	 */
 	void (*blocks)(const void *table, uint8_t acc[16], unsigned whole, const uint8_t *p, size_t nblk);
-	smb3sign_message_fn *gmac;      /* or NULL: message.c goes by steps */
+	smb3sign_message_fn *gmac; /* or NULL: message.c goes by steps */
 	/*
 	 * `width` short messages side by side, of 0 to SMB3SIGN_SHORT_BLOCKS blocks of body, as many in one as in the other:
 	 * (len + 15) / 16 is the same for all. NULL and 0 if one after the other is as fast.
 	 */
 	void (*gmac_short)(struct smb3sign_short *msgs, uint8_t set_flags);
-	size_t width;
+	size_t width;                   /* <= SMB3SIGN_SHORT_WIDTH */
 	const struct smb3sign_aes *aes; /* the AES that these have inside: keys with another do not use them */
 };
 
@@ -98,9 +99,8 @@ struct smb3sign_sha256 {
 	const char *name;
 	uint32_t needs;
 	void (*blocks)(uint32_t state[8], const uint8_t *p, size_t nblk);
-	smb3sign_message_fn *hmac; /* or NULL: message.c goes by steps */
-	/* As cbcmac_lanes. */
-	void (*blocks_lanes)(struct smb3sign_lane *lanes, size_t n, size_t nblk);
+	smb3sign_message_fn *hmac;       /* or NULL: message.c goes by steps */
+	smb3sign_lanes_fn *blocks_lanes; /* as cbcmac_lanes */
 	size_t width;
 };
 
@@ -109,7 +109,7 @@ extern const struct smb3sign_aes *const smb3sign_aes_kernels[];
 extern const struct smb3sign_ghash *const smb3sign_ghash_kernels[];
 extern const struct smb3sign_sha256 *const smb3sign_sha256_kernels[];
 
-extern const struct smb3sign_aes smb3sign_aes_portable, smb3sign_aes_ni;
+extern const struct smb3sign_aes smb3sign_aes_portable, smb3sign_aes_ni, smb3sign_aes_vaes;
 extern const struct smb3sign_ghash smb3sign_ghash_portable, smb3sign_ghash_pclmul, smb3sign_ghash_vpclmul,
 	smb3sign_ghash_avx512;
 extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni;

@@ -40,10 +40,13 @@ static void plan_cmac(struct plan *plan)
 
 static void plan_gmac(struct plan *plan)
 {
-	if (!plan->kernels.aes)
-		plan->kernels.aes = smb3sign_best_aes();
+	const struct smb3sign_aes *inside;
+
 	if (!plan->kernels.ghash)
 		plan->kernels.ghash = smb3sign_best_ghash();
+	inside = plan->kernels.ghash->aes;
+	if (!plan->kernels.aes)
+		plan->kernels.aes = inside && smb3sign_kernel_usable(inside->needs) ? inside : smb3sign_best_aes();
 	plan->mac = &smb3sign_gmac;
 	plan->message = plan->kernels.ghash->aes == plan->kernels.aes ? plan->kernels.ghash->gmac : NULL;
 	plan->size += plan->kernels.aes->rk_size + plan->kernels.ghash->table_size;

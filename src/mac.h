@@ -11,12 +11,13 @@
 
 struct smb3sign_key;
 struct smb3sign_sha256;
+struct smb3sign_tag;
 
 /* SHA-256 under way. */
 struct sha256_state {
 	uint32_t h[8];
-	uint8_t buf[64]; /* len % 64 bytes wait here */
-	uint64_t len;    /* bytes so far */
+	uint8_t buf[128]; /* len % 64 bytes wait here; room for their padding */
+	uint64_t len;     /* bytes so far */
 };
 
 /* HMAC's key: SHA-256 states after the inner and the outer pad block (FIPS 198-1 section 4). */
@@ -38,6 +39,24 @@ union mac_state {
 	} gmac;
 };
 
+struct smb3sign_lane;
+
+/*
+ * For batch.c: a MAC that is a chain of blocks, whose kernels may have several chains side by side. Blocks up to the last
+ * go to the kernel as they are; the last `hold` bytes and what does not fill a block are left to `last`.
+ */
+struct smb3sign_chain {
+	unsigned shift; /* blocks are of 1 << shift bytes */
+	size_t hold;
+	/* The lane's state and round keys before the first block. */
+	void (*start)(const struct smb3sign_key *key, struct smb3sign_lane *lane);
+	/* p holds the last n bytes of len: pads them in place, up to two blocks. How many it are. */
+	size_t (*last)(const struct smb3sign_key *key, uint8_t *p, size_t n, uint64_t len);
+	/* What follows the last block: puts one more at p, or NULL. */
+	void (*outer)(const struct smb3sign_key *key, struct smb3sign_lane *lane, uint8_t *p);
+	void (*tag)(const struct smb3sign_lane *lane, struct smb3sign_tag *tag);
+};
+
 struct smb3sign_mac {
 	/* The secret part from the raw key; the key's kernels are set. */
 	void (*setup)(struct smb3sign_key *key, const uint8_t raw[16]);
@@ -46,6 +65,7 @@ struct smb3sign_mac {
 	/* len may be 0. */
 	void (*add)(const struct smb3sign_key *key, union mac_state *st, const uint8_t *p, size_t len);
 	void (*end)(const struct smb3sign_key *key, union mac_state *st, uint8_t tag[16]);
+	const struct smb3sign_chain *chain; /* NULL: GMAC is none */
 };
 
 extern const struct smb3sign_mac smb3sign_hmac_sha256, smb3sign_cmac, smb3sign_gmac;

@@ -18,32 +18,6 @@ int smb3sign_exempt(unsigned alg, const void *hdr)
 	return smb2_is_header(hdr) ? smb3sign_exempt_reason(alg, hdr) : SMB3SIGN_E_MESSAGE;
 }
 
-/* The body as a whole. */
-struct extent {
-	size_t len;
-	const uint8_t *piece; /* the last segment that holds bytes; never NULL */
-	size_t pieces;        /* how many do */
-};
-
-INLINE int measure(struct extent *e, const smb3sign_iov *body, size_t cnt)
-{
-	e->len = 0;
-	e->piece = (const uint8_t *)"";
-	e->pieces = 0;
-	if (!body && cnt)
-		return SMB3SIGN_E_INVAL;
-	for (size_t i = 0; i < cnt; i++) {
-		if (!body[i].iov_len)
-			continue;
-		if (!body[i].iov_base || body[i].iov_len > SIZE_MAX - SMB3SIGN_HEADER_LEN - e->len)
-			return SMB3SIGN_E_INVAL;
-		e->len += body[i].iov_len;
-		e->piece = body[i].iov_base;
-		e->pieces++;
-	}
-	return SMB3SIGN_OK;
-}
-
 /*
  * The MAC by steps: for kernels without a call for the whole message, and for large bodies in pieces. Not inline, so that
  * the others need no room on the stack.
@@ -84,7 +58,7 @@ NOINLINE struct smb3sign_tag mac_gathered(const smb3sign_key *key, const uint8_t
 }
 
 INLINE struct smb3sign_tag mac(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const smb3sign_iov *body,
-			       size_t cnt, const struct extent *e)
+			       size_t cnt, const struct smb3sign_extent *e)
 {
 	if (!key->message)
 		return mac_by_steps(key, hdr, set_flags, body, cnt);
@@ -95,38 +69,24 @@ INLINE struct smb3sign_tag mac(const smb3sign_key *key, const uint8_t *hdr, uint
 	return mac_by_steps(key, hdr, set_flags, body, cnt);
 }
 
-/* All checks of one message but those of measure, in the documented order. */
-INLINE int check(const smb3sign_key *key, const uint8_t *hdr, const struct extent *e, enum smb3sign_task task)
-{
-	int err = smb3sign_check_header(key, hdr, task);
-
-	return err ? err : smb3sign_check_length(smb2_next_command(hdr), (uint64_t)SMB3SIGN_HEADER_LEN + e->len);
-}
-
-INLINE int usable(const smb3sign_key *key, const void *hdr)
-{
-	return key && key->mac && hdr;
-}
-
 INLINE int sign_measured(const smb3sign_key *key, uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
-			 const struct extent *e)
+			 const struct smb3sign_extent *e)
 {
 	struct smb3sign_tag tag;
-	int err = check(key, hdr, e, TASK_SIGN);
+	int err = smb3sign_check(key, hdr, e, TASK_SIGN);
 
 	if (err)
 		return err;
 	tag = mac(key, hdr, SMB2_FLAGS_SIGNED, body, cnt, e);
-	memcpy(hdr + SMB2_SIGNATURE, &tag, sizeof(tag));
-	hdr[SMB2_FLAGS] |= SMB2_FLAGS_SIGNED;
+	smb3sign_put_signature(hdr, &tag);
 	return SMB3SIGN_OK;
 }
 
 INLINE int verify_measured(const smb3sign_key *key, const uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
-			   const struct extent *e)
+			   const struct smb3sign_extent *e)
 {
 	struct smb3sign_tag tag;
-	int err = check(key, hdr, e, TASK_VERIFY);
+	int err = smb3sign_check(key, hdr, e, TASK_VERIFY);
 
 	if (err)
 		return err;
@@ -139,11 +99,11 @@ INLINE int verify_measured(const smb3sign_key *key, const uint8_t *hdr, const sm
 int smb3sign_compute(const smb3sign_key *key, const void *hdr, const smb3sign_iov *body, size_t body_cnt, void *sig)
 {
 	struct smb3sign_tag tag;
-	struct extent e;
-	int err = usable(key, hdr) && sig ? measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
+	struct smb3sign_extent e;
+	int err = smb3sign_usable(key, hdr) && sig ? smb3sign_measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
 
 	if (!err)
-		err = check(key, hdr, &e, TASK_SIGN);
+		err = smb3sign_check(key, hdr, &e, TASK_SIGN);
 	if (err)
 		return err;
 	tag = mac(key, hdr, SMB2_FLAGS_SIGNED, body, body_cnt, &e);
@@ -153,22 +113,22 @@ int smb3sign_compute(const smb3sign_key *key, const void *hdr, const smb3sign_io
 
 int smb3sign_sign(const smb3sign_key *key, void *hdr, const smb3sign_iov *body, size_t body_cnt)
 {
-	struct extent e;
-	int err = usable(key, hdr) ? measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
+	struct smb3sign_extent e;
+	int err = smb3sign_usable(key, hdr) ? smb3sign_measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
 
 	return err ? err : sign_measured(key, hdr, body, body_cnt, &e);
 }
 
 int smb3sign_verify(const smb3sign_key *key, const void *hdr, const smb3sign_iov *body, size_t body_cnt)
 {
-	struct extent e;
-	int err = usable(key, hdr) ? measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
+	struct smb3sign_extent e;
+	int err = smb3sign_usable(key, hdr) ? smb3sign_measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
 
 	return err ? err : verify_measured(key, hdr, body, body_cnt, &e);
 }
 
 /* The body of a contiguous message; segment is its one segment, for keys whose kernels go by steps. */
-INLINE int measure_buf(struct extent *e, smb3sign_iov *segment, const uint8_t *msg, size_t len)
+INLINE int measure_buf(struct smb3sign_extent *e, smb3sign_iov *segment, const uint8_t *msg, size_t len)
 {
 	if (len < SMB3SIGN_HEADER_LEN)
 		return SMB3SIGN_E_MESSAGE;
@@ -183,8 +143,8 @@ INLINE int measure_buf(struct extent *e, smb3sign_iov *segment, const uint8_t *m
 int smb3sign_sign_buf(const smb3sign_key *key, void *msg, size_t len)
 {
 	smb3sign_iov segment;
-	struct extent e;
-	int err = usable(key, msg) ? measure_buf(&e, &segment, msg, len) : SMB3SIGN_E_INVAL;
+	struct smb3sign_extent e;
+	int err = smb3sign_usable(key, msg) ? measure_buf(&e, &segment, msg, len) : SMB3SIGN_E_INVAL;
 
 	return err ? err : sign_measured(key, msg, &segment, 1, &e);
 }
@@ -192,8 +152,8 @@ int smb3sign_sign_buf(const smb3sign_key *key, void *msg, size_t len)
 int smb3sign_verify_buf(const smb3sign_key *key, const void *msg, size_t len)
 {
 	smb3sign_iov segment;
-	struct extent e;
-	int err = usable(key, msg) ? measure_buf(&e, &segment, msg, len) : SMB3SIGN_E_INVAL;
+	struct smb3sign_extent e;
+	int err = smb3sign_usable(key, msg) ? measure_buf(&e, &segment, msg, len) : SMB3SIGN_E_INVAL;
 
 	return err ? err : verify_measured(key, msg, &segment, 1, &e);
 }

@@ -3,6 +3,7 @@
  * batch.c: batches of mixed keys, algorithms, lengths and segmentations give what the messages give one by one; every
  * result is written and the first that is not OK is returned.
  */
+#include "key.h"
 #include "oracle.h"
 #include "support.h"
 
@@ -63,17 +64,19 @@ static size_t any_len(void)
 	return rng_below(2) ? common[rng_below(9)] : 64 + rng_below(400);
 }
 
-/* n messages of which about one in `bad` must be refused; bad 0: none. */
+/* n messages of which about one in `bad` must be refused; bad 0: none. Some batches are of one length, or of one key. */
 static void fill(struct batch *b, size_t n, size_t bad)
 {
+	size_t one_len = rng_below(3) ? 0 : any_len(), one_key = rng_below(3) ? KEYS : rng_below(bad ? KEYS : ALGS);
+
 	b->n = n;
 	for (size_t i = 0; i < n; i++) {
-		size_t len = any_len();
+		size_t len = one_len ? one_len : any_len(), key = rng_below(bad ? KEYS : ALGS);
 		uint8_t *bytes = new_message(len);
 
 		if (bad && rng_below(bad) == 0)
 			any_header(bytes, len);
-		put_message(b, i, bytes, len, rng_below(bad ? KEYS : ALGS));
+		put_message(b, i, bytes, len, one_key < KEYS ? one_key : key);
 	}
 }
 
@@ -280,8 +283,14 @@ END_TEST
 START_TEST(test_width)
 {
 	ck_assert_uint_eq(smb3sign_batch_width(NULL), 0);
-	for (size_t i = 0; i < KEYS; i++)
-		ck_assert_uint_ge(smb3sign_batch_width(keys[i]), 1);
+	for (size_t i = 0; i < KEYS; i++) {
+		const struct smb3sign_key *key = keys[i];
+		size_t width = key->ghash                         ? key->ghash->width
+			       : key->alg == SMB3SIGN_HMAC_SHA256 ? key->k.sha256->width
+								  : key->k.aes->width;
+
+		ck_assert_uint_eq(smb3sign_batch_width(keys[i]), width ? width : 1);
+	}
 }
 END_TEST
 

@@ -441,6 +441,64 @@ static void check_aes_memory(const struct smb3sign_aes *k)
 	guard_free_all();
 }
 
+/*
+ * Lanes: as many as there may be, of every number of blocks, each with a message of its own length that ends, or starts, at
+ * a page that cannot be touched; with keys of their own, with one, and with one but for a single lane.
+ */
+static void check_lanes(const struct smb3sign_aes *k, size_t n, size_t nblk, size_t odd)
+{
+	struct chain c = cbcmac_of(k);
+	struct smb3sign_lane lanes[SMB3SIGN_LANES_MAX];
+	uint8_t raw[SMB3SIGN_LANES_MAX][16], *want[SMB3SIGN_LANES_MAX];
+	const uint8_t *p[SMB3SIGN_LANES_MAX];
+	void *keys[SMB3SIGN_LANES_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		int own = i == 0 || odd > n || odd == i;
+		uint8_t *bytes = (i % 2 ? guard_start : guard_end)(16 * nblk);
+
+		rng_fill(raw[i], 16);
+		if (!own)
+			memcpy(raw[i], raw[0], 16);
+		keys[i] = own ? make_key(&c, raw[i]) : keys[0];
+		rng_fill(lanes[i].state, 16);
+		guard_readonly(bytes);
+		want[i] = reference(&c, raw[i], (const uint8_t *)lanes[i].state, bytes, nblk);
+		lanes[i].p = p[i] = bytes;
+		lanes[i].rk = keys[i];
+	}
+	k->cbcmac_lanes(lanes, n, nblk);
+	for (size_t i = 0; i < n; i++) {
+		expect(&c, (const uint8_t *)lanes[i].state, want[i] + 16 * nblk, "on lanes, blocks:", nblk);
+		ck_assert_ptr_eq(lanes[i].p, p[i]);
+		ck_assert_ptr_eq(lanes[i].rk, keys[i]);
+		if (i == 0 || keys[i] != keys[0])
+			free(keys[i]);
+		free(want[i]);
+	}
+	guard_free_all();
+}
+
+static void check_aes_lanes(const struct smb3sign_aes *k)
+{
+	static const size_t blocks[] = {1, 2, 3, 4, 5, 16, 61};
+
+	ck_assert_uint_le(k->width, SMB3SIGN_LANES_MAX);
+	ck_assert(!k->cbcmac_lanes == !k->width);
+	for (size_t n = 1; n <= k->width; n++)
+		for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+			check_lanes(k, n, blocks[i], SIZE_MAX);
+			check_lanes(k, n, blocks[i], n);
+			check_lanes(k, n, blocks[i], rng_below(n));
+		}
+}
+
+START_TEST(test_aes_lanes)
+{
+	each_aes(check_aes_lanes);
+}
+END_TEST
+
 START_TEST(test_aes_memory)
 {
 	each_aes(check_aes_memory);
@@ -802,6 +860,7 @@ int main(void)
 	tcase_add_test(tc, test_aes_published);
 	tcase_add_test(tc, test_aes_openssl);
 	tcase_add_test(tc, test_aes_memory);
+	tcase_add_test(tc, test_aes_lanes);
 	tc = add_case(s, "ghash");
 	tcase_add_test(tc, test_ghash_published);
 	tcase_add_test(tc, test_ghash_products);

@@ -269,7 +269,11 @@ START_TEST(test_best_kernels)
 		} else {
 			while (smb3sign_aes_kernels[i]->needs & missing)
 				i++;
-			ck_assert_ptr_eq(key->k.aes, smb3sign_aes_kernels[i]);
+			/* GMAC takes the AES that its GHASH has inside. */
+			if (key->ghash && key->ghash->aes && !(key->ghash->aes->needs & missing))
+				ck_assert_ptr_eq(key->k.aes, key->ghash->aes);
+			else
+				ck_assert_ptr_eq(key->k.aes, smb3sign_aes_kernels[i]);
 		}
 		if (alg == SMB3SIGN_AES_GMAC) {
 			for (i = 0; (smb3sign_ghash_kernels[i]->needs | smb3sign_ghash_kernels[i]->wants) & missing;)

@@ -114,6 +114,23 @@ const struct smb3sign_aes smb3sign_aes_ni = {
 	.encrypt = encrypt,
 	.cbcmac = cbcmac,
 	.cmac = cmac,
+	.cbcmac_lanes = smb3sign_cbcmac_lanes_ni,
+	.width = 8,
 };
+
+#ifdef SMB3SIGN_X86_VPCLMUL
+/* VAES helps several messages at once, nothing else. */
+const struct smb3sign_aes smb3sign_aes_vaes = {
+	.name = "vaes",
+	.needs = SMB3SIGN_CPU_AES | SMB3SIGN_CPU_SSSE3 | SMB3SIGN_CPU_VPCLMUL,
+	.rk_size = AES_NI_RK_SIZE,
+	.expand = expand,
+	.encrypt = encrypt,
+	.cbcmac = cbcmac,
+	.cmac = cmac,
+	.cbcmac_lanes = smb3sign_cbcmac_lanes_vaes,
+	.width = 16,
+};
+#endif
 
 #endif

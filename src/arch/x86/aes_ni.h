@@ -48,5 +48,9 @@ TARGET("aes,ssse3") INLINE __m128i aes_ni_encrypt(const void *rk, __m128i in)
 	return _mm_aesenclast_si128(s, aes_ni_rk(rk, 10));
 }
 
+/* aes_lanes.c; the latter needs VAES. */
+void smb3sign_cbcmac_lanes_ni(struct smb3sign_lane *lanes, size_t n, size_t nblk);
+void smb3sign_cbcmac_lanes_vaes(struct smb3sign_lane *lanes, size_t n, size_t nblk);
+
 #endif
 #endif
