@@ -361,7 +361,7 @@ static size_t stack_depth(void (*call)(void))
 
 static unsigned stack_alg;
 static smb3sign_key *stack_key;
-static uint8_t stack_msg[800];
+static uint8_t stack_msg[800], stack_short[64 + 24];
 static smb3sign_iov stack_iov[2] = {{stack_msg + 64, 300}, {stack_msg + 364, 436}};
 static smb3sign_ctx stack_ctx;
 static smb3sign_preauth stack_preauth;
@@ -392,11 +392,13 @@ static void call_stream(void)
 
 static void call_batch(void)
 {
-	smb3sign_msg m[4];
+	static smb3sign_msg m[37];
+	static const smb3sign_iov short_body = {stack_short + 64, sizeof(stack_short) - 64};
 
-	for (size_t i = 0; i < 4; i++)
-		m[i] = (smb3sign_msg){.key = stack_key, .hdr = stack_msg, .body = stack_iov, .body_cnt = 2};
-	stack_result = smb3sign_verify_batch(m, 4);
+	for (size_t i = 0; i < 37; i++)
+		m[i] = i % 2 ? (smb3sign_msg){.key = stack_key, .hdr = stack_msg, .body = stack_iov, .body_cnt = 2}
+			     : (smb3sign_msg){.key = stack_key, .hdr = stack_short, .body = &short_body, .body_cnt = 1};
+	stack_result = smb3sign_verify_batch(m, 37);
 }
 
 static void call_frame(void)
@@ -464,6 +466,8 @@ static void prepare_stack_calls(unsigned alg)
 	stack_key = new_key(alg, raw_key, SMB3SIGN_ROLE_ANY);
 	make_header(stack_msg, 0x05, 8, 99, 7);
 	ref_signature(alg, raw_key, stack_msg, sizeof(stack_msg), stack_msg + 48);
+	make_header(stack_short, 0x05, 8, 99, 7);
+	ref_signature(alg, raw_key, stack_short, sizeof(stack_short), stack_short + 48);
 	rng_fill(&stack_preauth, sizeof(stack_preauth));
 }
 

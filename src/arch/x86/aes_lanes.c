@@ -13,23 +13,26 @@
 #ifdef SMB3SIGN_X86_AES_NI
 
 /*
- * Each lane with round keys of its own, taken from memory by the instruction itself. The state of a lane that is not there
- * is lane 0's again, and dropped.
+ * Each lane with round keys of its own, taken from memory by the instruction itself. A lane that is not there is lane 0 once
+ * more, and stores what lane 0 does.
  */
 TARGET("aes,ssse3")
 static void own_keys(struct smb3sign_lane *lanes, size_t n, size_t nblk)
 {
+	struct smb3sign_lane *of[8], **lane = of;
 	const uint8_t *p[8];
 	const void *rk[8];
 	__m128i s[8];
 
+	for (size_t j = 0; j < 8; j++)
+		of[j] = &lanes[j < n ? j : 0];
+	PIN_POINTER(lane);
 #pragma GCC unroll 8
 	for (size_t j = 0; j < 8; j++) {
-		const struct smb3sign_lane *lane = &lanes[j < n ? j : 0];
-
-		p[j] = lane->p;
-		rk[j] = lane->rk;
-		s[j] = _mm_xor_si128(_mm_xor_si128(load(lane->state), load(lane->p)), aes_ni_rk(lane->rk, 0));
+		p[j] = lane[j]->p;
+		rk[j] = lane[j]->rk;
+		s[j] = _mm_xor_si128(_mm_xor_si128(load(lane[j]->state), load(p[j])), aes_ni_rk(rk[j], 0));
+		PIN_VECTOR(s[j]);
 	}
 	for (size_t at = 16;; at += 16) {
 #pragma GCC unroll 8
@@ -45,16 +48,14 @@ static void own_keys(struct smb3sign_lane *lanes, size_t n, size_t nblk)
 			break;
 #pragma GCC unroll 8
 		for (size_t j = 0; j < 8; j++) {
-			__m128i last = _mm_xor_si128(_mm_xor_si128(load(p[j] + at), aes_ni_rk(rk[j], 10)),
-						     aes_ni_rk(rk[j], 0));
+			__m128i last = _mm_xor_si128(load(p[j] + at), aes_ni_rk(rk[j], 10));
 
-			s[j] = _mm_aesenclast_si128(s[j], last);
+			s[j] = _mm_aesenclast_si128(s[j], _mm_xor_si128(last, aes_ni_rk(rk[j], 0)));
 		}
 	}
 #pragma GCC unroll 8
 	for (size_t j = 0; j < 8; j++)
-		if (j < n)
-			store(lanes[j].state, _mm_aesenclast_si128(s[j], aes_ni_rk(rk[j], 10)));
+		store(lane[j]->state, _mm_aesenclast_si128(s[j], aes_ni_rk(rk[j], 10)));
 }
 
 void smb3sign_cbcmac_lanes_ni(struct smb3sign_lane *lanes, size_t n, size_t nblk)
@@ -79,21 +80,68 @@ VAES INLINE __m256i two(const void *low, const void *high)
 	return _mm256_inserti128_si256(_mm256_castsi128_si256(load(low)), load(high), 1);
 }
 
-VAES static void one_key(struct smb3sign_lane *lanes, size_t n, size_t nblk)
+/* Eight lanes, two in a vector. */
+struct eight {
+	__m256i s[4];
+	const uint8_t *p[8];
+};
+
+VAES INLINE void eight_start(struct eight *e, struct smb3sign_lane *const *lane, const void *rk)
 {
-	const void *rk = lanes->rk;
-	const uint8_t *p[16];
-	__m256i s[8];
+#pragma GCC unroll 4
+	for (size_t j = 0; j < 4; j++) {
+		const struct smb3sign_lane *low = lane[2 * j], *high = lane[2 * j + 1];
 
-	for (size_t j = 0; j < 16; j++)
-		p[j] = lanes[j < n ? j : 0].p;
-#pragma GCC unroll 8
-	for (size_t j = 0; j < 8; j++) {
-		const uint32_t *low = lanes[2 * j < n ? 2 * j : 0].state,
-			       *high = lanes[2 * j + 1 < n ? 2 * j + 1 : 0].state;
-
-		s[j] = _mm256_xor_si256(_mm256_xor_si256(two(low, high), two(p[2 * j], p[2 * j + 1])), rk_twice(rk, 0));
+		e->p[2 * j] = low->p;
+		e->p[2 * j + 1] = high->p;
+		e->s[j] = two(low->p, high->p);
+		PIN_VECTOR(e->s[j]); /* in this order, or clang begins with all vectors at once, and spills */
+		e->s[j] = _mm256_xor_si256(e->s[j], _mm256_xor_si256(two(low->state, high->state), rk_twice(rk, 0)));
 	}
+}
+
+VAES INLINE void eight_round(struct eight *e, __m256i k)
+{
+#pragma GCC unroll 4
+	for (size_t j = 0; j < 4; j++)
+		e->s[j] = _mm256_aesenc_epi128(e->s[j], k);
+}
+
+VAES INLINE void eight_next(struct eight *e, __m256i k10_k0, size_t at)
+{
+#pragma GCC unroll 4
+	for (size_t j = 0; j < 4; j++) {
+		__m256i block = two(e->p[2 * j] + at, e->p[2 * j + 1] + at);
+
+		e->s[j] = _mm256_aesenclast_epi128(e->s[j], _mm256_xor_si256(k10_k0, block));
+	}
+}
+
+/* A lane that is not there has lane 0's state, and stores what lane 0 does. */
+VAES INLINE void eight_end(struct eight *e, struct smb3sign_lane *const *lane, const void *rk)
+{
+#pragma GCC unroll 4
+	for (size_t j = 0; j < 4; j++) {
+		__m256i s = _mm256_aesenclast_epi128(e->s[j], rk_twice(rk, 10));
+
+		store(lane[2 * j]->state, _mm256_castsi256_si128(s));
+		store(lane[2 * j + 1]->state, _mm256_extracti128_si256(s, 1));
+	}
+}
+
+/* `eights` is 1 or 2, a constant where it is called. */
+VAES INLINE void one_key(struct smb3sign_lane *lanes, size_t n, size_t nblk, size_t eights)
+{
+	struct smb3sign_lane *of[16], **lane = of;
+	const void *rk = lanes->rk;
+	struct eight e[2];
+
+	for (size_t i = 0; i < 8 * eights; i++)
+		of[i] = &lanes[i < n ? i : 0];
+	PIN_POINTER(lane);
+	eight_start(&e[0], lane, rk);
+	if (eights == 2)
+		eight_start(&e[1], lane + 8, rk);
 	for (size_t at = 16;; at += 16) {
 		__m256i k;
 
@@ -101,26 +149,30 @@ VAES static void one_key(struct smb3sign_lane *lanes, size_t n, size_t nblk)
 #pragma GCC unroll 9
 		for (int round = 1; round < 10; round++) {
 			k = rk_twice(rk, round);
-#pragma GCC unroll 8
-			for (size_t j = 0; j < 8; j++)
-				s[j] = _mm256_aesenc_epi128(s[j], k);
+			eight_round(&e[0], k);
+			if (eights == 2)
+				eight_round(&e[1], k);
 		}
 		if (at == 16 * nblk)
 			break;
 		k = _mm256_xor_si256(rk_twice(rk, 10), rk_twice(rk, 0));
-#pragma GCC unroll 8
-		for (size_t j = 0; j < 8; j++)
-			s[j] = _mm256_aesenclast_epi128(s[j],
-							_mm256_xor_si256(k, two(p[2 * j] + at, p[2 * j + 1] + at)));
+		eight_next(&e[0], k, at);
+		if (eights == 2)
+			eight_next(&e[1], k, at);
 	}
-#pragma GCC unroll 8
-	for (size_t j = 0; j < 8; j++) {
-		s[j] = _mm256_aesenclast_epi128(s[j], rk_twice(rk, 10));
-		if (2 * j < n)
-			store(lanes[2 * j].state, _mm256_castsi256_si128(s[j]));
-		if (2 * j + 1 < n)
-			store(lanes[2 * j + 1].state, _mm256_extracti128_si256(s[j], 1));
-	}
+	eight_end(&e[0], lane, rk);
+	if (eights == 2)
+		eight_end(&e[1], lane + 8, rk);
+}
+
+VAES static void one_key_8(struct smb3sign_lane *lanes, size_t n, size_t nblk)
+{
+	one_key(lanes, n, nblk, 1);
+}
+
+VAES static void one_key_16(struct smb3sign_lane *lanes, size_t n, size_t nblk)
+{
+	one_key(lanes, n, nblk, 2);
 }
 
 void smb3sign_cbcmac_lanes_vaes(struct smb3sign_lane *lanes, size_t n, size_t nblk)
@@ -129,12 +181,15 @@ void smb3sign_cbcmac_lanes_vaes(struct smb3sign_lane *lanes, size_t n, size_t nb
 
 	while (same < n && lanes[same].rk == lanes[0].rk)
 		same++;
-	if (n > 8 && same == n) {
-		one_key(lanes, n, nblk);
-		return;
-	}
-	for (size_t done = 0; done < n; done += 8)
-		smb3sign_cbcmac_lanes_ni(lanes + done, n - done < 8 ? n - done : 8, nblk);
+	if (n == 1)
+		smb3sign_cbcmac_lanes_ni(lanes, n, nblk);
+	else if (same == n && n <= 8)
+		one_key_8(lanes, n, nblk);
+	else if (same == n)
+		one_key_16(lanes, n, nblk);
+	else
+		for (size_t done = 0; done < n; done += 8)
+			smb3sign_cbcmac_lanes_ni(lanes + done, n - done < 8 ? n - done : 8, nblk);
 }
 
 #endif
