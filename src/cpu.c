@@ -33,7 +33,8 @@ static const struct {
 } features[] = {
 	{"ssse3", SMB3SIGN_CPU_SSSE3},   {"sse4.1", SMB3SIGN_CPU_SSE41}, {"aes", SMB3SIGN_CPU_AES},
 	{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},      {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
-	{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},
+	{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},      {"avx2", SMB3SIGN_CPU_AVX2},
+	{"bmi2", SMB3SIGN_CPU_BMI2},
 };
 enum { N_FEATURES = sizeof(features) / sizeof(features[0]) };
 

@@ -13,7 +13,9 @@ enum {
 	SMB3SIGN_CPU_SHA = 1u << 4,
 	SMB3SIGN_CPU_VPCLMUL = 1u << 5, /* the 256-bit tier: AVX2, VAES, VPCLMULQDQ together, YMM state saved */
 	SMB3SIGN_CPU_AVX512 = 1u << 6,  /* the 512-bit tier: that, AVX512F, BW, VL, ZMM and mask state saved */
-	SMB3SIGN_CPU_ZMM = 1u << 7      /* policy: a processor that does not clock down for 512-bit vectors */
+	SMB3SIGN_CPU_ZMM = 1u << 7,     /* policy: a processor that does not clock down for 512-bit vectors */
+	SMB3SIGN_CPU_AVX2 = 1u << 8,    /* YMM state saved */
+	SMB3SIGN_CPU_BMI2 = 1u << 9
 };
 
 /* Features this process may use: read once, the override applied. Any thread, any time. */

@@ -32,8 +32,13 @@ const struct smb3sign_sha256 *const smb3sign_sha256_kernels[] = {
 #ifdef SMB3SIGN_X86_SHA_NI
 	&smb3sign_sha256_ni,
 #endif
-	&smb3sign_sha256_portable,
-	NULL,
+#ifdef SMB3SIGN_X86_SHA256_AVX2
+	&smb3sign_sha256_avx2,
+#endif
+#ifdef SMB3SIGN_X86_SHA256_SSSE3
+	&smb3sign_sha256_ssse3,
+#endif
+	&smb3sign_sha256_portable, NULL,
 };
 
 const char smb3sign_kernels_left_out[] = ""
@@ -55,6 +60,14 @@ const char smb3sign_kernels_left_out[] = ""
 #endif
 #ifndef SMB3SIGN_X86_SHA_NI
 					 " sha256=ni"
+#endif
+#ifdef __x86_64__
+#ifndef SMB3SIGN_X86_SHA256_AVX2
+					 " sha256=avx2"
+#endif
+#ifndef SMB3SIGN_X86_SHA256_SSSE3
+					 " sha256=ssse3"
+#endif
 #endif
 #endif
 	;

@@ -112,7 +112,8 @@ extern const struct smb3sign_sha256 *const smb3sign_sha256_kernels[];
 extern const struct smb3sign_aes smb3sign_aes_portable, smb3sign_aes_ni, smb3sign_aes_vaes;
 extern const struct smb3sign_ghash smb3sign_ghash_portable, smb3sign_ghash_pclmul, smb3sign_ghash_vpclmul,
 	smb3sign_ghash_avx512;
-extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni;
+extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni, smb3sign_sha256_avx2,
+	smb3sign_sha256_ssse3;
 
 /* Names of the kernels that this build does not have, each after a blank. */
 extern const char smb3sign_kernels_left_out[];

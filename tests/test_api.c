@@ -107,7 +107,8 @@ static const struct {
 	uint32_t bit;
 } features[] = {{"ssse3", SMB3SIGN_CPU_SSSE3},   {"sse4.1", SMB3SIGN_CPU_SSE41}, {"aes", SMB3SIGN_CPU_AES},
 		{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},      {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
-		{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM}};
+		{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},      {"avx2", SMB3SIGN_CPU_AVX2},
+		{"bmi2", SMB3SIGN_CPU_BMI2}};
 enum { FEATURES = sizeof(features) / sizeof(features[0]) };
 
 static int in_list(const char *list, const char *name)
@@ -149,8 +150,12 @@ START_TEST(test_override)
 		if (left == 0)
 			ck_assert_msg(strstr(impl, "portable") && !strstr(impl, "=ni") && !strstr(impl, "pclmul"), "%s",
 				      impl);
-		if (alg == SMB3SIGN_HMAC_SHA256 && !(left & SMB3SIGN_CPU_SHA))
-			ck_assert_str_eq(impl, "sha256=portable");
+		if (alg == SMB3SIGN_HMAC_SHA256) {
+			ck_assert_msg(left & SMB3SIGN_CPU_SHA || !strstr(impl, "=ni"), "%s", impl);
+			ck_assert_msg((left & SMB3SIGN_CPU_AVX2 && left & SMB3SIGN_CPU_BMI2) || !strstr(impl, "avx2"),
+				      "%s", impl);
+			ck_assert_msg(left & SMB3SIGN_CPU_SSSE3 || !strstr(impl, "ssse3"), "%s", impl);
+		}
 		if (alg == SMB3SIGN_AES_CMAC && !(left & SMB3SIGN_CPU_AES))
 			ck_assert_str_eq(impl, "aes=portable");
 		if (alg == SMB3SIGN_AES_GMAC && !(left & SMB3SIGN_CPU_PCLMUL))

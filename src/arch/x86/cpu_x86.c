@@ -20,17 +20,19 @@ static unsigned saved_states(unsigned leaf1_ecx)
 	return eax;
 }
 
+/* In XCR0: SSE and AVX; mask registers and both halves of ZMM too. */
+enum { YMM_SAVED = 0x6, ZMM_SAVED = 0xe6 };
+
 /* A tier is there with all its parts or not at all: emulators are known to offer VAES alone, and to compute it wrongly. */
 static uint32_t wide_tiers(uint32_t features, unsigned leaf7_ebx, unsigned leaf7_ecx, unsigned saved)
 {
-	const unsigned avx2 = 1u << 5, avx512 = 1u << 16 | 1u << 30 | 1u << 31; /* F, BW, VL */
+	const unsigned avx512 = 1u << 16 | 1u << 30 | 1u << 31; /* F, BW, VL */
 	const unsigned vaes_vpclmul = 1u << 9 | 1u << 10;
-	const unsigned ymm = 0x6, zmm = 0xe6; /* in XCR0: SSE and AVX; mask registers and both halves of ZMM too */
 
-	if (!(features & SMB3SIGN_CPU_AES) || !(leaf7_ebx & avx2) || (leaf7_ecx & vaes_vpclmul) != vaes_vpclmul ||
-	    (saved & ymm) != ymm)
+	if (!(features & SMB3SIGN_CPU_AES) || !(features & SMB3SIGN_CPU_AVX2) ||
+	    (leaf7_ecx & vaes_vpclmul) != vaes_vpclmul)
 		return 0;
-	if ((leaf7_ebx & avx512) != avx512 || (saved & zmm) != zmm)
+	if ((leaf7_ebx & avx512) != avx512 || (saved & ZMM_SAVED) != ZMM_SAVED)
 		return SMB3SIGN_CPU_VPCLMUL;
 	return SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_AVX512;
 }
@@ -75,6 +77,10 @@ uint32_t smb3sign_cpu_detect(void)
 		return features;
 	if (ebx & 1u << 29)
 		features |= SMB3SIGN_CPU_SHA;
+	if (ebx & 1u << 5 && (saved & YMM_SAVED) == YMM_SAVED)
+		features |= SMB3SIGN_CPU_AVX2;
+	if (ebx & 1u << 8)
+		features |= SMB3SIGN_CPU_BMI2;
 	features |= wide_tiers(features, ebx, ecx, saved);
 	if (features & SMB3SIGN_CPU_AVX512 && !clocks_down())
 		features |= SMB3SIGN_CPU_ZMM;

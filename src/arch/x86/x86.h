@@ -24,6 +24,14 @@
 #ifndef SMB3SIGN_WITHOUT_SHA_NI
 #define SMB3SIGN_X86_SHA_NI
 #endif
+#ifdef __x86_64__ /* i386 has too few registers: sha256_template.h */
+#ifndef SMB3SIGN_WITHOUT_SHA256_AVX2
+#define SMB3SIGN_X86_SHA256_AVX2
+#endif
+#ifndef SMB3SIGN_WITHOUT_SHA256_SSSE3
+#define SMB3SIGN_X86_SHA256_SSSE3
+#endif
+#endif
 #endif
 
 #ifdef SMB3SIGN_X86
