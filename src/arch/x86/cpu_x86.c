@@ -38,8 +38,10 @@ static uint32_t wide_tiers(uint32_t features, unsigned leaf7_ebx, unsigned leaf7
 }
 
 /*
- * Intel's Ice Lake and Tiger Lake lower their clock when 512-bit multipliers are busy, and everything else on the core with
- * it: models 6A, 6C, 7D, 7E, 9D, 8C, 8D of family 6, for which Linux's AES-GCM prefers 256 bits too.
+ * Of the processors with VPCLMULQDQ of 512 bits, Intel's Ice Lake (servers 6A, 6C; clients 7D, 7E; NNP-I 9D) and Tiger Lake
+ * (8C, 8D) lower their clock while 512-bit vectors are in use, and with it everything else on the core; Linux prefers 256
+ * bits on the same models. Rocket Lake, Sapphire Rapids and what came after them, and AMD's (from Zen 4), lower it little
+ * or not at all. Skylake-X and Cascade Lake do most, but have no VPCLMULQDQ.
  */
 static int clocks_down(void)
 {
