@@ -2,11 +2,13 @@
 /*
  * Every kernel this process may use, function by function: against published values, against OpenSSL (AES, SHA-2) or
  * the definition carried out bit by bit (GHASH), and against what kernels.h promises of alignment, bounds and splits.
- * Whole messages in one call (cmac, gmac, hmac) are test_message.c's matter.
+ * Whole messages in one call (cmac, gmac, hmac) are test_message.c's matter; several short ones side by side are here.
  */
 #include <openssl/evp.h>
 
 #include "kernels.h"
+#include "key.h"
+#include "smb2.h"
 #include "support.h"
 
 /* ---- Chains of 16-byte blocks under a key: CBC-MAC and GHASH ---- */
@@ -597,6 +599,152 @@ START_TEST(test_ghash_products)
 }
 END_TEST
 
+/* ---- GMAC of short messages side by side ---- */
+
+enum { WIDEST = 8, SHORT_MAX = 16 * SMB3SIGN_SHORT_BLOCKS, SHORT_PAGE = 4096 };
+
+/* What the messages of a call are made of, place by place: keys, and room between pages that cannot be touched. */
+struct side_by_side {
+	const struct smb3sign_ghash *k;
+	struct smb3sign_short *call; /* the end of such room: what the kernel is given */
+	uint8_t raw[WIDEST][16];
+	smb3sign_key *key[WIDEST];
+	uint8_t *hdr_room[WIDEST], *body_room[WIDEST]; /* SHORT_PAGE bytes each */
+};
+
+/* In memory that can only be read, its end at the end but for what alignment costs. */
+static smb3sign_key *make_gmac_key(const struct smb3sign_ghash *k, const uint8_t raw[16])
+{
+	const struct smb3sign_choice choice = {.aes = k->aes, .ghash = k};
+	size_t size = smb3sign_key_size_with(SMB3SIGN_AES_GMAC, &choice);
+	uint8_t *room = guard_end((size + KEY_ALIGN - 1) / KEY_ALIGN * KEY_ALIGN);
+	smb3sign_key *key = NULL;
+	int err = smb3sign_key_init_with(&key, room, size, SMB3SIGN_AES_GMAC, raw, 16, SMB3SIGN_ROLE_ANY, &choice);
+
+	ck_assert_int_eq(err, SMB3SIGN_OK);
+	guard_readonly(room);
+	return key;
+}
+
+static void side_by_side_setup(struct side_by_side *s, const struct smb3sign_ghash *k)
+{
+	ck_assert_uint_le(k->width, WIDEST);
+	s->k = k;
+	s->call = (struct smb3sign_short *)(void *)guard_end(k->width * sizeof(*s->call));
+	for (size_t i = 0; i < k->width; i++) {
+		rng_fill(s->raw[i], 16);
+		s->key[i] = make_gmac_key(k, s->raw[i]);
+		s->hdr_room[i] = guard_end(SHORT_PAGE);
+		s->body_room[i] = guard_end(SHORT_PAGE);
+	}
+}
+
+/* Random bytes, but for what the nonce is made of: requests and responses, CANCEL, and a command with its lower byte. */
+static void fill_short(uint8_t *hdr, uint8_t *body, size_t len)
+{
+	static const uint16_t commands[] = {SMB2_CANCEL, 0x0008, 0x0100 | SMB2_CANCEL};
+
+	rng_fill(hdr, SMB3SIGN_HEADER_LEN);
+	put_le16(hdr + SMB2_COMMAND, commands[rng_below(3)]);
+	rng_fill(body, len);
+}
+
+/* One call, with the message in place i at hdr[i], body[i]: what OpenSSL and the kernel for one message say to each. */
+static void run_short(const struct side_by_side *s, const size_t *key_of, uint8_t *const *hdr, uint8_t *const *body,
+		      const size_t *len)
+{
+	const uint8_t set_flags = rng_below(2) ? SMB2_FLAGS_SIGNED : 0;
+
+	for (size_t i = 0; i < s->k->width; i++) {
+		fill_short(hdr[i], body[i], len[i]);
+		s->call[i] = (struct smb3sign_short){
+			.key = s->key[key_of[i]], .hdr = hdr[i], .body = body[i], .len = len[i]};
+	}
+	s->k->gmac_short(s->call, set_flags);
+	for (size_t i = 0; i < s->k->width; i++) {
+		const struct smb3sign_short *m = &s->call[i];
+		struct smb3sign_tag alone = s->k->gmac(s->key[key_of[i]], hdr[i], set_flags, body[i], len[i]);
+		uint8_t whole[SMB3SIGN_HEADER_LEN + SHORT_MAX], want[16];
+
+		memcpy(whole, hdr[i], SMB3SIGN_HEADER_LEN);
+		whole[SMB2_FLAGS] |= set_flags;
+		memcpy(whole + SMB3SIGN_HEADER_LEN, body[i], len[i]);
+		ref_signature(SMB3SIGN_AES_GMAC, s->raw[key_of[i]], whole, SMB3SIGN_HEADER_LEN + len[i], want);
+		if (memcmp(&m->tag, want, 16) || memcmp(&alone, want, 16))
+			ck_abort_msg("GMAC %s: wrong tag of %zu bytes in place %zu", s->k->name, len[i], i);
+		ck_assert(m->key == s->key[key_of[i]] && m->hdr == hdr[i] && m->body == body[i] && m->len == len[i]);
+	}
+}
+
+/* A length of as many blocks as len has. */
+static size_t as_many_blocks(size_t len)
+{
+	return len ? (len + 15) / 16 * 16 - rng_below(16) : 0;
+}
+
+/*
+ * Every length in every place, beside it any others that are allowed there; headers and bodies directly behind or directly
+ * before memory that cannot be touched; one key for all, or each its own.
+ */
+static void check_short_lengths(const struct smb3sign_ghash *k)
+{
+	static const size_t same[WIDEST], different[WIDEST] = {0, 1, 2, 3, 4, 5, 6, 7};
+	struct side_by_side s;
+
+	side_by_side_setup(&s, k);
+	for (size_t n = 0; n < k->width * (SHORT_MAX + 1) * 4; n++) {
+		size_t place = n % k->width, way = n / k->width % 4, len[WIDEST];
+		uint8_t *hdr[WIDEST], *body[WIDEST];
+
+		for (size_t i = 0; i < k->width; i++) {
+			size_t wanted = n / k->width / 4;
+
+			len[i] = i == place ? wanted : as_many_blocks(wanted);
+			hdr[i] = s.hdr_room[i] + (way & 1 ? 0 : SHORT_PAGE - SMB3SIGN_HEADER_LEN);
+			body[i] = s.body_room[i] + (way & 1 ? 0 : SHORT_PAGE - len[i]);
+		}
+		run_short(&s, way & 2 ? same : different, hdr, body, len);
+	}
+	guard_free_all();
+}
+
+/* Header and body of each at every address mod 64, not in step with the others'; some keys the same. */
+static void check_short_alignment(const struct smb3sign_ghash *k)
+{
+	struct side_by_side s;
+
+	side_by_side_setup(&s, k);
+	for (size_t at = 0; at < 64; at++) {
+		for (size_t nblk = 0; nblk <= SMB3SIGN_SHORT_BLOCKS; nblk++) {
+			size_t key_of[WIDEST], len[WIDEST];
+			uint8_t *hdr[WIDEST], *body[WIDEST];
+
+			for (size_t i = 0; i < k->width; i++) {
+				key_of[i] = rng_below(k->width);
+				len[i] = as_many_blocks(16 * nblk);
+				hdr[i] = s.hdr_room[i] + (at + 7 * i) % 64;
+				body[i] = s.body_room[i] + (5 * at + 11 * i + nblk) % 64;
+			}
+			run_short(&s, key_of, hdr, body, len);
+		}
+	}
+	guard_free_all();
+}
+
+static void check_short(const struct smb3sign_ghash *k)
+{
+	if (!k->gmac_short)
+		return;
+	check_short_lengths(k);
+	check_short_alignment(k);
+}
+
+START_TEST(test_gmac_short)
+{
+	each_ghash(check_short);
+}
+END_TEST
+
 /* ---- SHA-2 ---- */
 
 /* One of the SHA-256 kernels, or SHA-512, whose single function is in no list. */
@@ -829,6 +977,9 @@ START_TEST(test_lists)
 		ck_assert_uint_eq(ghash->table_size % 16, 0);
 		ck_assert_uint_ge(ghash->table_size, 16);
 		ck_assert_msg(!ghash->gmac || ghash->aes, "%s: gmac without its AES", ghash->name);
+		ck_assert_msg(!ghash->gmac_short || ghash->gmac, "%s: gmac_short without gmac", ghash->name);
+		ck_assert_int_eq(ghash->gmac_short != NULL, ghash->width > 1);
+		ck_assert_int_eq(ghash->gmac_short == NULL, ghash->width == 0);
 		if (!best_ghash && smb3sign_kernel_usable(ghash->needs | ghash->wants))
 			best_ghash = ghash;
 	}
@@ -864,6 +1015,7 @@ int main(void)
 	tc = add_case(s, "ghash");
 	tcase_add_test(tc, test_ghash_published);
 	tcase_add_test(tc, test_ghash_products);
+	tcase_add_test(tc, test_gmac_short);
 	tc = add_case(s, "sha");
 	tcase_add_test(tc, test_sha_published);
 	tcase_add_test(tc, test_sha_openssl);

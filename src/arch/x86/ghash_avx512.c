@@ -95,6 +95,34 @@ ISA INLINE vec vec_insert(vec v, size_t k, __m128i block)
 
 #include "ghash_template.h"
 
+#ifdef __x86_64__
+ISA INLINE vec vec_join(__m128i b0, __m128i b1, __m128i b2, __m128i b3)
+{
+	vec v = _mm512_inserti32x4(_mm512_castsi128_si512(b0), b1, 1);
+
+	return _mm512_inserti32x4(_mm512_inserti32x4(v, b2, 2), b3, 3);
+}
+#define VEC_EACH(block, places, i) \
+	vec_join(block(&(places)[0], i), block(&(places)[1], i), block(&(places)[2], i), block(&(places)[3], i))
+
+ISA INLINE void vec_tags(struct smb3sign_short *msgs, vec v)
+{
+	store(&msgs[0].tag, _mm512_castsi512_si128(v));
+	store(&msgs[1].tag, _mm512_extracti32x4_epi32(v, 1));
+	store(&msgs[2].tag, _mm512_extracti32x4_epi32(v, 2));
+	store(&msgs[3].tag, _mm512_extracti32x4_epi32(v, 3));
+}
+
+ISA INLINE __m128i last_block(const uint8_t *body, size_t len)
+{
+	size_t before = (len - 1) / 16 * 16;
+
+	return _mm_maskz_loadu_epi8((__mmask16)((1u << (len - before)) - 1), body + before);
+}
+
+#include "gmac_short_template.h"
+#endif
+
 const struct smb3sign_ghash smb3sign_ghash_avx512 = {
 	.name = "avx512",
 	.needs = SMB3SIGN_CPU_AVX512 | SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_PCLMUL,
@@ -103,6 +131,10 @@ const struct smb3sign_ghash smb3sign_ghash_avx512 = {
 	.setkey = setkey,
 	.blocks = blocks,
 	.gmac = gmac,
+#ifdef __x86_64__
+	.gmac_short = gmac_short,
+	.width = WIDTH,
+#endif
 	.aes = &smb3sign_aes_ni,
 };
 

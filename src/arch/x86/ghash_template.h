@@ -50,6 +50,11 @@ ISA INLINE const uint8_t *power_at(const struct table *t, size_t power)
 	return t->h[0].power[POWERS - power];
 }
 
+ISA INLINE const struct table *table_of(const struct smb3sign_key *key)
+{
+	return (const struct table *)(const void *)((const uint8_t *)key->secret + AES_NI_RK_SIZE);
+}
+
 /* The three partial products, added up. */
 struct products {
 	vec lo, mid, hi;
@@ -215,6 +220,15 @@ ISA static void blocks(const void *table, uint8_t acc[16], unsigned whole, const
 	store(acc, reverse(absorb_groups(t, a, p + 16 * first, nblk / GROUP)));
 }
 
+/* What GMAC encrypts to add it to the GHASH. */
+ISA INLINE __m128i j0_block(const uint8_t *hdr)
+{
+	uint64_t j0[2];
+
+	smb2_gmac_j0(hdr, j0);
+	return _mm_set_epi64x((int64_t)j0[1], (int64_t)j0[0]);
+}
+
 /*
  * The whole message. In blocks it is four of header (the last one, Signature, is zero and adds nothing), the body, and the
  * length, which shares a vector with the body's odd bytes if it can. The first reduction takes the header and what of the
@@ -223,18 +237,14 @@ ISA static void blocks(const void *table, uint8_t acc[16], unsigned whole, const
 ISA static struct smb3sign_tag gmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
 				    const uint8_t *body, size_t len)
 {
-	const struct table *t = (const struct table *)(const void *)((const uint8_t *)key->secret + AES_NI_RK_SIZE);
+	const struct table *t = table_of(key);
 	size_t vectors = len / (16 * WIDTH), rest = len % (16 * WIDTH), tail = (rest + 15) / 16;
 	int fits = 4 + WIDTH * vectors + tail + 1 <= POWERS;
 	size_t first = fits ? vectors : (POWERS - 4) / WIDTH < vectors ? (POWERS - 4) / WIDTH : vectors;
 	/* The bit length is the first half of its block: the upper half once reversed. */
 	__m128i length = _mm_set_epi64x((int64_t)((SMB3SIGN_HEADER_LEN + (uint64_t)len) * 8), 0);
-	uint64_t j0[2];
-	__m128i mask;
+	__m128i mask = aes_ni_encrypt(key->secret, j0_block(hdr));
 	struct run r;
-
-	smb2_gmac_j0(hdr, j0);
-	mask = aes_ni_encrypt(key->secret, _mm_set_epi64x((int64_t)j0[1], (int64_t)j0[0]));
 
 	run_start(&r, t, _mm_setzero_si128(), 4 + WIDTH * first + (fits ? tail + 1 : 0));
 	for (size_t i = 0; i < HEADER_VECTORS; i++)

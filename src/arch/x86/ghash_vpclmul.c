@@ -95,6 +95,36 @@ ISA INLINE vec vec_insert(vec v, size_t k, __m128i block)
 
 #include "ghash_template.h"
 
+#ifdef __x86_64__
+ISA INLINE vec vec_join(__m128i b0, __m128i b1)
+{
+	return _mm256_inserti128_si256(_mm256_castsi128_si256(b0), b1, 1);
+}
+#define VEC_EACH(block, places, i) vec_join(block(&(places)[0], i), block(&(places)[1], i))
+
+ISA INLINE void vec_tags(struct smb3sign_short *msgs, vec v)
+{
+	store(&msgs[0].tag, _mm256_castsi256_si128(v));
+	store(&msgs[1].tag, _mm256_extracti128_si256(v, 1));
+}
+
+/*
+ * Of 16 bytes and more: those that end the body, moved down, with no branch on how many of them the last block has. PSHUFB
+ * puts a zero where its selector is negative.
+ */
+ISA INLINE __m128i last_block(const uint8_t *body, size_t len)
+{
+	static const int8_t down[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+					-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+
+	if (len < 16)
+		return load_partial(body, len);
+	return _mm_shuffle_epi8(load(body + len - 16), load(down + -len % 16));
+}
+
+#include "gmac_short_template.h"
+#endif
+
 const struct smb3sign_ghash smb3sign_ghash_vpclmul = {
 	.name = "vpclmul",
 	.needs = SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_PCLMUL,
@@ -102,6 +132,10 @@ const struct smb3sign_ghash smb3sign_ghash_vpclmul = {
 	.setkey = setkey,
 	.blocks = blocks,
 	.gmac = gmac,
+#ifdef __x86_64__
+	.gmac_short = gmac_short,
+	.width = WIDTH,
+#endif
 	.aes = &smb3sign_aes_ni,
 };
 
