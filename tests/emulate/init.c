@@ -61,8 +61,7 @@ static void run(char **words)
 	close(pipe_end[0]);
 	wait(&status);
 	n = snprintf(text, sizeof(text), "\n@exit %d %llu\n",
-		     WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-		     (__rdtsc() - start) / 1000000);
+		     WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), (__rdtsc() - start) / 1000000);
 	print(text, (size_t)n);
 }
 
