@@ -11,7 +11,7 @@
 
 #ifdef SMB3SIGN_X86_AVX512
 
-enum { WIDTH = 4, GROUP = 64, KEEP_SUMS = 0 };
+enum { WIDTH = 4, GROUP = 64, KEEP_SUMS = 0, PAIRS = 1 };
 #define ISA TARGET("avx512f,avx512bw,avx512vl,avx2,vpclmulqdq,pclmul,aes")
 
 typedef __m512i vec;
@@ -31,6 +31,11 @@ ISA INLINE void vec_store(uint8_t *p, vec v)
 ISA INLINE vec vec_xor(vec a, vec b)
 {
 	return _mm512_xor_si512(a, b);
+}
+
+ISA INLINE vec vec_xor3(vec a, vec b, vec c)
+{
+	return _mm512_ternarylogic_epi64(a, b, c, 0x96);
 }
 
 ISA INLINE vec vec_swap(vec v)

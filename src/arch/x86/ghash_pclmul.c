@@ -8,7 +8,7 @@
 
 #ifdef SMB3SIGN_X86_PCLMUL
 
-enum { WIDTH = 1, GROUP = 16, KEEP_SUMS = 1 };
+enum { WIDTH = 1, GROUP = 16, KEEP_SUMS = 1, PAIRS = 0 };
 #define ISA TARGET("pclmul,aes,ssse3")
 
 typedef __m128i vec;
@@ -28,6 +28,11 @@ ISA INLINE void vec_store(uint8_t *p, vec v)
 ISA INLINE vec vec_xor(vec a, vec b)
 {
 	return _mm_xor_si128(a, b);
+}
+
+ISA INLINE vec vec_xor3(vec a, vec b, vec c)
+{
+	return vec_xor(vec_xor(a, b), c);
 }
 
 ISA INLINE vec vec_swap(vec v)

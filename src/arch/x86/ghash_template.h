@@ -5,8 +5,9 @@
  *
  *     WIDTH, GROUP        blocks in a vector; blocks that share a reduction in the bulk of a message
  *     KEEP_SUMS           1 to keep b1 + b0 (below) with each power: two instructions less a vector, for twice the table
+ *     PAIRS               1 to add two vectors' products at a time in the bulk: more registers than 16
  *     ISA                 the target attribute
- *     vec                 the vector type, and on it vec_load, vec_store, vec_xor, VEC_CLMUL (a macro: its selector is a
+ *     vec                 the vector type, and on it vec_load, vec_store, vec_xor, vec_xor3, VEC_CLMUL (a macro: its selector is a
  *                         constant), vec_swap (the halves of each block), vec_low_up and vec_high_down (one half to the
  *                         other's place, zero in its own), vec_reverse (the bytes of each block), vec_zero, vec_of (one
  *                         block and zeros), vec_all (one block everywhere), vec_sum (all blocks added up), VEC_PIN
@@ -36,9 +37,12 @@
 /* Under one reduction: a group, or all that is left of a message: less than a group, and the length. */
 enum { POWERS = GROUP + 1, HEADER_VECTORS = WIDTH == 1 ? 3 : 4 / WIDTH };
 
-/* Powers of H', each times x^128 but the first, the highest first; the zeros are what a vector reads behind the last. */
+/*
+ * Powers of H', each times x^128 but the first, the highest first; the zeros are what a vector reads behind the last, and
+ * half a block more (sums_at).
+ */
 struct powers {
-	uint8_t power[POWERS + WIDTH - 1][16];
+	uint8_t power[POWERS + WIDTH][16];
 };
 
 struct table {
@@ -65,15 +69,52 @@ ISA INLINE void clear(struct products *p)
 	p->lo = p->mid = p->hi = vec_zero();
 }
 
-/* p += the blocks of x times those of h; h_sum has the halves of h added, in both halves. */
-ISA INLINE void add_product(struct products *p, vec x, vec h, vec h_sum)
+/* The blocks of x times those of h; h_sum has the halves of each block of h added, in its lower half. */
+ISA INLINE struct products product(vec x, vec h, vec h_sum)
 {
-	p->lo = vec_xor(p->lo, VEC_CLMUL(x, h, 0x00));
-	p->hi = vec_xor(p->hi, VEC_CLMUL(x, h, 0x11));
-	p->mid = vec_xor(p->mid, VEC_CLMUL(vec_xor(x, vec_swap(x)), h_sum, 0x00));
+	struct products p = {
+		VEC_CLMUL(x, h, 0x00),
+		VEC_CLMUL(vec_xor(x, vec_swap(x)), h_sum, 0x00),
+		VEC_CLMUL(x, h, 0x11),
+	};
+
+	return p;
+}
+
+ISA INLINE void pin(struct products *p)
+{
 	VEC_PIN(p->lo);
 	VEC_PIN(p->hi);
 	VEC_PIN(p->mid);
+}
+
+ISA INLINE void add_product(struct products *p, vec x, vec h, vec h_sum)
+{
+	struct products m = product(x, h, h_sum);
+
+	p->lo = vec_xor(p->lo, m.lo);
+	p->hi = vec_xor(p->hi, m.hi);
+	p->mid = vec_xor(p->mid, m.mid);
+	pin(p);
+}
+
+/* The sums that go with the powers h from `power` on. Half a block further on, the lower halves are h's upper ones. */
+ISA INLINE vec sums_at(const uint8_t *power, vec h)
+{
+	return KEEP_SUMS ? vec_load(power + sizeof(struct powers)) : vec_xor(h, vec_load(power + 8));
+}
+
+/* p += x and y, which follow each other, times the powers from `power` on: three summands are one instruction in AVX-512. */
+ISA INLINE void add_two_products(struct products *p, vec x, vec y, const uint8_t *power)
+{
+	vec h = vec_load(power), h_next = vec_load(power + 16 * WIDTH);
+	struct products m = product(x, h, sums_at(power, h)),
+			n = product(y, h_next, sums_at(power + 16 * WIDTH, h_next));
+
+	p->lo = vec_xor3(p->lo, m.lo, n.lo);
+	p->hi = vec_xor3(p->hi, m.hi, n.hi);
+	p->mid = vec_xor3(p->mid, m.mid, n.mid);
+	pin(p);
 }
 
 ISA INLINE __m128i reverse(__m128i v)
@@ -112,10 +153,8 @@ ISA INLINE __m128i times_x(__m128i h)
 
 ISA INLINE vec multiply(vec a, vec b)
 {
-	struct products p;
+	struct products p = product(a, b, vec_xor(b, vec_swap(b)));
 
-	clear(&p);
-	add_product(&p, a, b, vec_xor(b, vec_swap(b)));
 	return reduce_blocks(&p);
 }
 
@@ -143,6 +182,7 @@ ISA static void setkey(void *table, const uint8_t h[16])
 	struct table *t = table;
 	__m128i h1 = times_x(reverse(load(h))), hn = h1;
 
+	memset(t->h[0].power[POWERS + WIDTH - 1], 0, 16);
 	set_powers(t, 1, vec_of(h1));
 	for (size_t n = 2; n <= WIDTH; n++) {
 		hn = vec_sum(multiply(vec_of(hn), vec_of(h1)));
@@ -170,30 +210,44 @@ ISA INLINE void run_start(struct run *r, const struct table *t, __m128i acc, siz
 /* n blocks of x, n <= WIDTH; what stands behind them is zero. */
 ISA INLINE void feed(struct run *r, vec x, size_t n)
 {
-	vec h = vec_load(r->h), h_sum = KEEP_SUMS ? vec_load(r->h + sizeof(struct powers)) : vec_xor(h, vec_swap(h));
+	vec h = vec_load(r->h);
 
-	add_product(&r->sum, vec_xor(vec_of(r->acc), x), h, h_sum);
+	add_product(&r->sum, vec_xor(vec_of(r->acc), x), h, sums_at(r->h, h));
 	r->acc = _mm_setzero_si128();
 	r->h += 16 * n;
+}
+
+ISA INLINE vec message_vector(const uint8_t *p, size_t i)
+{
+	return vec_reverse(vec_load(p + 16 * WIDTH * i));
 }
 
 ISA INLINE void feed_vectors(struct run *r, const uint8_t *p, size_t vectors)
 {
 	for (size_t i = 0; i < vectors; i++)
-		feed(r, vec_reverse(vec_load(p + 16 * WIDTH * i)), WIDTH);
+		feed(r, message_vector(p, i), WIDTH);
 }
 
 /* The bulk of a message passes here. */
 ISA INLINE __m128i absorb_groups(const struct table *t, __m128i acc, const uint8_t *p, size_t groups)
 {
 	for (; groups; groups--, p += 16 * GROUP) {
-		struct run r;
+		const uint8_t *power = power_at(t, GROUP);
+		struct products sum;
 
-		run_start(&r, t, acc, GROUP);
+		clear(&sum);
 #pragma GCC unroll 16
-		for (size_t i = 0; i < GROUP / WIDTH; i++)
-			feed(&r, vec_reverse(vec_load(p + 16 * WIDTH * i)), WIDTH);
-		acc = reduce(&r.sum);
+		for (size_t i = 0; i < GROUP / WIDTH; i += 1 + PAIRS, power += 16 * WIDTH * (1 + PAIRS)) {
+			vec x = message_vector(p, i), h = vec_load(power);
+
+			if (i == 0)
+				x = vec_xor(vec_of(acc), x);
+			if (PAIRS)
+				add_two_products(&sum, x, message_vector(p, i + 1), power);
+			else
+				add_product(&sum, x, h, sums_at(power, h));
+		}
+		acc = reduce(&sum);
 		PIN_POINTER(t);
 	}
 	return acc;

@@ -8,7 +8,7 @@
 
 #ifdef SMB3SIGN_X86_VPCLMUL
 
-enum { WIDTH = 2, GROUP = 32, KEEP_SUMS = 0 };
+enum { WIDTH = 2, GROUP = 32, KEEP_SUMS = 0, PAIRS = 0 };
 #define ISA TARGET("avx2,vpclmulqdq,pclmul,aes")
 
 typedef __m256i vec;
@@ -28,6 +28,11 @@ ISA INLINE void vec_store(uint8_t *p, vec v)
 ISA INLINE vec vec_xor(vec a, vec b)
 {
 	return _mm256_xor_si256(a, b);
+}
+
+ISA INLINE vec vec_xor3(vec a, vec b, vec c)
+{
+	return vec_xor(vec_xor(a, b), c);
 }
 
 ISA INLINE vec vec_swap(vec v)
