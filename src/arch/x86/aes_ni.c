@@ -122,7 +122,7 @@ const struct smb3sign_aes smb3sign_aes_ni = {
 /* VAES helps several messages at once, nothing else. */
 const struct smb3sign_aes smb3sign_aes_vaes = {
 	.name = "vaes",
-	.needs = SMB3SIGN_CPU_AES | SMB3SIGN_CPU_SSSE3 | SMB3SIGN_CPU_VPCLMUL,
+	.needs = SMB3SIGN_CPU_AES | SMB3SIGN_CPU_SSSE3 | SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_AVX2,
 	.rk_size = AES_NI_RK_SIZE,
 	.expand = expand,
 	.encrypt = encrypt,

@@ -14,9 +14,9 @@
  * The rounds are what takes the time: each is 22 operations, and 5 of them lie between one e and the next. The schedule
  * fills gaps; where it competes with the rounds for units or decoders, two blocks in one vector halve it.
  *
- * Nothing that could tell the key is to be spilled by the compiler, since it would stay on the stack: neither words of a
- * block nor working variables. So the rounds are content with 13 registers, which i386 has not, and the schedule keeps its
- * order.
+ * Nothing that could tell the key is to be spilled by the compiler, since it would stay on the stack: neither words of
+ * a block nor working variables. So the rounds are content with 13 registers, which i386 has not, and the schedule
+ * keeps its order.
  */
 
 /* ---- Schedule: W[t..t+3] = W[t-16..] + W[t-7..] + s0(W[t-15..]) + s1(W[t-2..]) (FIPS 180-4 6.2.2 step 1) */
@@ -101,15 +101,15 @@ struct vars {
 
 /*
  * A round (FIPS 180-4 6.2.2 step 3), in assembly: compilers order the same operations so that they take up to an eighth
- * longer, and spill some. What the next e waits for is first, the rotations above all: most processors have but two units
- * for them.
+ * longer, and spill some. What the next e waits for is first, the rotations above all: most processors have but two
+ * units for them.
  *
  *     Ch(e, f, g) = (e & f) ^ (~e & g) = (e & (f ^ g)) ^ g, for each bit: f where e is 1, else g.
  *     Maj(a, b, c) = (a & b) ^ (a & c) ^ (b & c) = ((a ^ b) & (b ^ c)) ^ b: where a and b are equal it is b; where they
  *     differ, c is one of them and so the majority, and (b ^ c) ^ b is c.
  *
- * f ^ g and b ^ c are e ^ f and a ^ b of the round before, and are left in `fg` and `ab` for the next. The arguments are
- * operands' names, but for `wk`, an operand: W[t] + K[t].
+ * f ^ g and b ^ c are e ^ f and a ^ b of the round before, and are left in `fg` and `ab` for the next. The arguments
+ * are operands' names, but for `wk`, an operand: W[t] + K[t].
  */
 /* clang-format off */
 #define ROUND(a, b, d, e, f, g, h, wk, bc, ab)                       \
@@ -244,8 +244,8 @@ ISA INLINE void first_block(struct vars *v, struct sums *s, const uint8_t *p, co
 
 #if PAIR
 /*
- * The 64 rounds for the block at q. The loop is in the assembly, so that it wants one register more and no other: builds
- * with frame pointers and sanitizers have just that. Where it ends is in a vector.
+ * The 64 rounds for the block at q. The loop is in the assembly, so that it wants one register more and no other:
+ * builds with frame pointers and sanitizers have just that. Where it ends is in a vector.
  */
 ISA INLINE void second_block(struct vars *v, const struct sums *s)
 {
