@@ -269,81 +269,109 @@ NOINLINE void on_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 
 /* ---- Short messages with GMAC */
 
-/* Those that wait for others of as many blocks. */
+/* Those that wait for others of as many blocks, by the number of blocks. */
 struct shorts {
-	size_t n;
-	smb3sign_msg *msg[SMB3SIGN_SHORT_WIDTH];
-	struct smb3sign_short arg[SMB3SIGN_SHORT_WIDTH];
+	size_t waiting; /* in all */
+	uint8_t n[SMB3SIGN_SHORT_BLOCKS + 1];
+	smb3sign_msg *msg[SMB3SIGN_SHORT_BLOCKS + 1][SMB3SIGN_SHORT_WIDTH];
+	struct smb3sign_short arg[SMB3SIGN_SHORT_BLOCKS + 1][SMB3SIGN_SHORT_WIDTH];
 };
-
-static void conclude_shorts(struct shorts *s, enum smb3sign_task task)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		s->msg[i]->result = conclude(s->msg[i]->hdr, &s->arg[i].tag, task);
-		smb3sign_wipe(&s->arg[i].tag, sizeof(s->arg[i].tag));
-	}
-	s->n = 0;
-}
 
 static int has_shorts(const smb3sign_key *key)
 {
 	return key->mac && key->ghash && key->ghash->gmac_short && key->message;
 }
 
-/* All messages to do that have the first one's kernel. */
-NOINLINE void side_by_side(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+INLINE void conclude_shorts(smb3sign_msg *const *msg, struct smb3sign_short *arg, size_t n, enum smb3sign_task task)
 {
-	const struct smb3sign_ghash *ghash = msgs->key->ghash;
-	struct shorts shorts[SMB3SIGN_SHORT_BLOCKS + 1];
-
-	for (size_t i = 0; i <= SMB3SIGN_SHORT_BLOCKS; i++)
-		shorts[i].n = 0;
-	for (smb3sign_msg *m = msgs; m < msgs + n; m++) {
-		struct smb3sign_extent e;
-		struct shorts *s;
-
-		if (m->result != TO_DO || m->key->ghash != ghash || !m->key->message)
-			continue;
-		m->result = smb3sign_measure(&e, m->body, m->body_cnt);
-		if (m->result)
-			continue;
-		if (e.pieces > 1 || e.len > 16 * SMB3SIGN_SHORT_BLOCKS) {
-			m->result = one(m, task);
-			continue;
-		}
-		m->result = smb3sign_check(m->key, m->hdr, &e, task);
-		if (m->result)
-			continue;
-		s = &shorts[(e.len + 15) / 16];
-		s->msg[s->n] = m;
-		s->arg[s->n] = (struct smb3sign_short){m->key, m->hdr, e.piece, e.len, {{0}}};
-		if (++s->n < ghash->width)
-			continue;
-		ghash->gmac_short(s->arg, smb3sign_set_flags(task));
-		conclude_shorts(s, task);
+	for (size_t i = 0; i < n; i++) {
+		msg[i]->result = conclude((uint8_t *)msg[i]->hdr, &arg[i].tag, task);
+		smb3sign_wipe(&arg[i].tag, sizeof(arg[i].tag));
 	}
-	for (size_t i = 0; i <= SMB3SIGN_SHORT_BLOCKS; i++) {
-		struct shorts *s = &shorts[i];
+}
 
-		for (size_t j = 0; j < s->n; j++) {
-			struct smb3sign_short *a = &s->arg[j];
+/* Those that found no others. */
+static void one_by_one(struct shorts *s, size_t blocks, enum smb3sign_task task)
+{
+	for (size_t i = 0; i < s->n[blocks]; i++) {
+		struct smb3sign_short *a = &s->arg[blocks][i];
 
-			a->tag = a->key->message(a->key, a->hdr, smb3sign_set_flags(task), a->body, a->len);
-		}
-		conclude_shorts(s, task);
+		a->tag = a->key->message(a->key, a->hdr, smb3sign_set_flags(task), a->body, a->len);
 	}
+	conclude_shorts(s->msg[blocks], s->arg[blocks], s->n[blocks], task);
+	s->waiting -= s->n[blocks];
+}
+
+/* A short message finds its place, and the kernel takes it once its row is full; a long one goes by itself. */
+INLINE int place_short(struct shorts *s, smb3sign_msg *m, enum smb3sign_task task)
+{
+	const struct smb3sign_ghash *ghash = m->key->ghash;
+	struct smb3sign_extent e;
+	struct smb3sign_short *a;
+	size_t blocks, i;
+	int err = smb3sign_measure(&e, m->body, m->body_cnt);
+
+	if (!err)
+		err = smb3sign_check(m->key, m->hdr, &e, task);
+	if (err)
+		return err;
+	if (e.pieces > 1 || e.len > 16 * SMB3SIGN_SHORT_BLOCKS)
+		return one(m, task);
+	blocks = (e.len + 15) / 16;
+	i = s->n[blocks]++;
+	s->waiting++;
+	s->msg[blocks][i] = m;
+	a = &s->arg[blocks][i];
+	a->key = m->key;
+	a->hdr = m->hdr;
+	a->body = e.piece;
+	a->len = e.len;
+	if (i + 1 == ghash->width) {
+		ghash->gmac_short(s->arg[blocks], smb3sign_set_flags(task));
+		conclude_shorts(s->msg[blocks], s->arg[blocks], i + 1, task);
+		s->n[blocks] = 0;
+		s->waiting -= i + 1;
+		return m->result;
+	}
+	return SMB3SIGN_OK;
 }
 
 /* ---- */
 
-/* By kinds: the first message to do takes along all that its kernel can do with it. */
-static void by_kinds(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+/* All messages, but those that lanes may take: they are marked as still to be done. Whether there are any. */
+NOINLINE int but_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+{
+	const struct smb3sign_ghash *ghash = NULL;
+	struct shorts s;
+	int left = 0;
+
+	s.waiting = 0;
+	memset(s.n, 0, sizeof(s.n));
+	for (smb3sign_msg *m = msgs; m < msgs + n; m++) {
+		const smb3sign_key *key = m->key;
+
+		if (m->reserved || !smb3sign_usable(key, m->hdr)) {
+			m->result = SMB3SIGN_E_INVAL;
+		} else if (has_shorts(key) && (!ghash || key->ghash == ghash)) {
+			ghash = key->ghash;
+			m->result = place_short(&s, m, task);
+		} else if (lanes_fn(key)) {
+			m->result = TO_DO;
+			left = 1;
+		} else {
+			m->result = one(m, task);
+		}
+	}
+	for (size_t blocks = 0; s.waiting; blocks++)
+		one_by_one(&s, blocks, task);
+	return left;
+}
+
+/* Those that are to be done: the first takes along all that have its kernel, if they are worth it. */
+static void by_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
 	smb3sign_lanes_fn *not_worth = NULL;
 
-	for (size_t i = 0; i < n; i++)
-		msgs[i].result =
-			!msgs[i].reserved && smb3sign_usable(msgs[i].key, msgs[i].hdr) ? TO_DO : SMB3SIGN_E_INVAL;
 	for (size_t i = 0; i < n; i++) {
 		smb3sign_msg *m = &msgs[i];
 		smb3sign_lanes_fn *kernel;
@@ -351,9 +379,7 @@ static void by_kinds(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 		if (m->result != TO_DO)
 			continue;
 		kernel = lanes_fn(m->key);
-		if (has_shorts(m->key)) {
-			side_by_side(m, n - i, task);
-		} else if (kernel && kernel != not_worth && worth_lanes(m, n - i, kernel)) {
+		if (kernel != not_worth && worth_lanes(m, n - i, kernel)) {
 			on_lanes(m, n - i, task);
 		} else {
 			m->result = one(m, task);
@@ -368,11 +394,13 @@ static int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 
 	if (!msgs && n)
 		return SMB3SIGN_E_INVAL;
-	if (n > 1 && ((msgs->key && has_shorts(msgs->key)) || worth_lanes(msgs, n, NULL)))
-		by_kinds(msgs, n, task);
-	else
+	if (n > 1 && ((msgs->key && has_shorts(msgs->key)) || worth_lanes(msgs, n, NULL))) {
+		if (but_lanes(msgs, n, task))
+			by_lanes(msgs, n, task);
+	} else {
 		for (size_t i = 0; i < n; i++)
 			msgs[i].result = msgs[i].reserved ? SMB3SIGN_E_INVAL : one(&msgs[i], task);
+	}
 	for (size_t i = n; i-- > 0;)
 		first = msgs[i].result ? msgs[i].result : first;
 	return first;
