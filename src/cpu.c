@@ -16,6 +16,7 @@
 #include <unistd.h>
 #endif
 
+#include "arch/arm64/arm64.h"
 #include "arch/x86/x86.h"
 #include "cpu.h"
 #include "kernels.h"
@@ -31,14 +32,15 @@ static const struct {
 	const char *name;
 	uint32_t bit;
 } features[] = {
-	{"ssse3", SMB3SIGN_CPU_SSSE3},   {"sse4.1", SMB3SIGN_CPU_SSE41}, {"aes", SMB3SIGN_CPU_AES},
-	{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},      {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
-	{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},      {"avx2", SMB3SIGN_CPU_AVX2},
-	{"bmi2", SMB3SIGN_CPU_BMI2},
+	{"ssse3", SMB3SIGN_CPU_SSSE3},   {"sse4.1", SMB3SIGN_CPU_SSE41},  {"aes", SMB3SIGN_CPU_AES},
+	{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},       {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
+	{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},       {"avx2", SMB3SIGN_CPU_AVX2},
+	{"bmi2", SMB3SIGN_CPU_BMI2},     {"pmull", SMB3SIGN_CPU_PMULL},   {"sha2", SMB3SIGN_CPU_SHA2},
+	{"sha3", SMB3SIGN_CPU_SHA3},     {"sha512", SMB3SIGN_CPU_SHA512},
 };
 enum { N_FEATURES = sizeof(features) / sizeof(features[0]) };
 
-#ifndef SMB3SIGN_X86
+#if !defined(SMB3SIGN_X86) && !defined(SMB3SIGN_ARM64)
 uint32_t smb3sign_cpu_detect(void)
 {
 	return 0;
@@ -146,6 +148,8 @@ static void append_kernels(struct text *t)
 	append(t, smb3sign_best_ghash()->name);
 	append(t, " sha256=");
 	append(t, smb3sign_best_sha256()->name);
+	append(t, " sha512=");
+	append(t, smb3sign_best_sha512()->name);
 	append(t, "\nkernels there are, [unusable here]:\n  aes:");
 	for (size_t i = 0; smb3sign_aes_kernels[i]; i++)
 		append_kernel(t, smb3sign_aes_kernels[i]->name, smb3sign_aes_kernels[i]->needs);
@@ -155,6 +159,9 @@ static void append_kernels(struct text *t)
 	append(t, "\n  sha256:");
 	for (size_t i = 0; smb3sign_sha256_kernels[i]; i++)
 		append_kernel(t, smb3sign_sha256_kernels[i]->name, smb3sign_sha256_kernels[i]->needs);
+	append(t, "\n  sha512:");
+	for (size_t i = 0; smb3sign_sha512_kernels[i]; i++)
+		append_kernel(t, smb3sign_sha512_kernels[i]->name, smb3sign_sha512_kernels[i]->needs);
 	append(t, "\nleft out, the toolchain cannot build them:");
 	append(t, *smb3sign_kernels_left_out ? smb3sign_kernels_left_out : " none");
 	append(t, "\n");

@@ -2,6 +2,7 @@
 /* The lists of kernels, best first. Adding a kernel is a file with one const struct and a line here. */
 #include "kernels.h"
 #include "cpu.h"
+#include "arch/arm64/arm64.h"
 #include "arch/x86/x86.h"
 
 const struct smb3sign_aes *const smb3sign_aes_kernels[] = {
@@ -11,8 +12,10 @@ const struct smb3sign_aes *const smb3sign_aes_kernels[] = {
 #ifdef SMB3SIGN_X86_AES_NI
 	&smb3sign_aes_ni,
 #endif
-	&smb3sign_aes_portable,
-	NULL,
+#ifdef SMB3SIGN_ARM64_CE
+	&smb3sign_aes_ce,
+#endif
+	&smb3sign_aes_portable, NULL,
 };
 
 const struct smb3sign_ghash *const smb3sign_ghash_kernels[] = {
@@ -25,7 +28,13 @@ const struct smb3sign_ghash *const smb3sign_ghash_kernels[] = {
 #ifdef SMB3SIGN_X86_PCLMUL
 	&smb3sign_ghash_pclmul,
 #endif
-	&smb3sign_ghash_portable, NULL,
+#ifdef SMB3SIGN_ARM64_SHA3
+	&smb3sign_ghash_pmull_eor3,
+#endif
+#ifdef SMB3SIGN_ARM64_CE
+	&smb3sign_ghash_pmull,
+#endif
+	&smb3sign_ghash_portable,   NULL,
 };
 
 const struct smb3sign_sha256 *const smb3sign_sha256_kernels[] = {
@@ -38,7 +47,18 @@ const struct smb3sign_sha256 *const smb3sign_sha256_kernels[] = {
 #ifdef SMB3SIGN_X86_SHA256_SSSE3
 	&smb3sign_sha256_ssse3,
 #endif
+#ifdef SMB3SIGN_ARM64_CE
+	&smb3sign_sha256_ce,
+#endif
 	&smb3sign_sha256_portable, NULL,
+};
+
+const struct smb3sign_sha512 *const smb3sign_sha512_kernels[] = {
+#ifdef SMB3SIGN_ARM64_SHA3
+	&smb3sign_sha512_ce,
+#endif
+	&smb3sign_sha512_portable,
+	NULL,
 };
 
 const char smb3sign_kernels_left_out[] = ""
@@ -70,6 +90,14 @@ const char smb3sign_kernels_left_out[] = ""
 #endif
 #endif
 #endif
+#ifdef SMB3SIGN_ARM64
+#ifndef SMB3SIGN_ARM64_CE
+					 " aes=ce ghash=pmull sha256=ce"
+#endif
+#ifndef SMB3SIGN_ARM64_SHA3
+					 " ghash=pmull-eor3 sha512=ce"
+#endif
+#endif
 	;
 
 int smb3sign_kernel_usable(uint32_t needs)
@@ -99,6 +127,15 @@ const struct smb3sign_ghash *smb3sign_best_ghash(void)
 const struct smb3sign_sha256 *smb3sign_best_sha256(void)
 {
 	const struct smb3sign_sha256 *const *k = smb3sign_sha256_kernels;
+
+	while (!smb3sign_kernel_usable((*k)->needs))
+		k++;
+	return *k;
+}
+
+const struct smb3sign_sha512 *smb3sign_best_sha512(void)
+{
+	const struct smb3sign_sha512 *const *k = smb3sign_sha512_kernels;
 
 	while (!smb3sign_kernel_usable((*k)->needs))
 		k++;

@@ -104,16 +104,30 @@ struct smb3sign_sha256 {
 	size_t width;
 };
 
+/* The compression function of SHA-512 (FIPS 180-4 6.4.2), for the preauthentication hash: a few messages a connection. */
+struct smb3sign_sha512 {
+	const char *name;
+	uint32_t needs;
+	void (*blocks)(uint64_t state[8], const uint8_t *p, size_t nblk);
+};
+
 /* Best first, portable last, then NULL. Kernels that this build's compiler or assembler lacks are not in the lists. */
 extern const struct smb3sign_aes *const smb3sign_aes_kernels[];
 extern const struct smb3sign_ghash *const smb3sign_ghash_kernels[];
 extern const struct smb3sign_sha256 *const smb3sign_sha256_kernels[];
+extern const struct smb3sign_sha512 *const smb3sign_sha512_kernels[];
 
 extern const struct smb3sign_aes smb3sign_aes_portable, smb3sign_aes_ni, smb3sign_aes_vaes;
 extern const struct smb3sign_ghash smb3sign_ghash_portable, smb3sign_ghash_pclmul, smb3sign_ghash_vpclmul,
 	smb3sign_ghash_avx512;
 extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni, smb3sign_sha256_avx2,
 	smb3sign_sha256_ssse3;
+extern const struct smb3sign_sha512 smb3sign_sha512_portable;
+/* arm64 */
+extern const struct smb3sign_aes smb3sign_aes_ce;
+extern const struct smb3sign_ghash smb3sign_ghash_pmull, smb3sign_ghash_pmull_eor3;
+extern const struct smb3sign_sha256 smb3sign_sha256_ce;
+extern const struct smb3sign_sha512 smb3sign_sha512_ce;
 
 /* Names of the kernels that this build does not have, each after a blank. */
 extern const char smb3sign_kernels_left_out[];
@@ -123,12 +137,10 @@ int smb3sign_kernel_usable(uint32_t needs);
 const struct smb3sign_aes *smb3sign_best_aes(void);
 const struct smb3sign_ghash *smb3sign_best_ghash(void);
 const struct smb3sign_sha256 *smb3sign_best_sha256(void);
+const struct smb3sign_sha512 *smb3sign_best_sha512(void);
 
-/* SHA-512 (FIPS 180-4 6.4.2) for the preauthentication hash: a few messages a connection, so portable only. */
-void smb3sign_sha512_blocks(uint64_t state[8], const uint8_t *p, size_t nblk);
-
-/* FIPS 180-4: initial values, 5.3.3 and 5.3.5; the constants of SHA-256's rounds, 4.2.2. */
+/* FIPS 180-4: initial values, 5.3.3 and 5.3.5; the constants of the rounds, 4.2.2 and 4.2.3. */
 extern const uint32_t smb3sign_sha256_iv[8], smb3sign_sha256_k[64];
-extern const uint64_t smb3sign_sha512_iv[8];
+extern const uint64_t smb3sign_sha512_iv[8], smb3sign_sha512_k[80];
 
 #endif

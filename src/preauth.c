@@ -14,6 +14,7 @@ enum {
 };
 
 struct sha512_state {
+	const struct smb3sign_sha512 *kernel;
 	uint64_t h[8];
 	uint64_t len;
 	uint8_t buf[BLOCK]; /* len % BLOCK bytes wait here */
@@ -26,13 +27,13 @@ static void sha512_add(struct sha512_state *s, const uint8_t *p, size_t len)
 	s->len += len;
 	if (used && len >= room) {
 		memcpy(s->buf + used, p, room);
-		smb3sign_sha512_blocks(s->h, s->buf, 1);
+		s->kernel->blocks(s->h, s->buf, 1);
 		p += room;
 		len -= room;
 		used = 0;
 	}
 	if (!used && len >= BLOCK) {
-		smb3sign_sha512_blocks(s->h, p, len / BLOCK);
+		s->kernel->blocks(s->h, p, len / BLOCK);
 		p += len & ~(size_t)(BLOCK - 1);
 		len %= BLOCK;
 	}
@@ -48,13 +49,13 @@ static void sha512_end(struct sha512_state *s, uint8_t out[64])
 	s->buf[used++] = 0x80;
 	if (used > BLOCK - 16) {
 		memset(s->buf + used, 0, BLOCK - used);
-		smb3sign_sha512_blocks(s->h, s->buf, 1);
+		s->kernel->blocks(s->h, s->buf, 1);
 		used = 0;
 	}
 	memset(s->buf + used, 0, BLOCK - used);
 	store_be64(s->buf + BLOCK - 16, s->len >> 61);
 	store_be64(s->buf + BLOCK - 8, s->len << 3);
-	smb3sign_sha512_blocks(s->h, s->buf, 1);
+	s->kernel->blocks(s->h, s->buf, 1);
 	for (size_t i = 0; i < 8; i++)
 		store_be64(out + 8 * i, s->h[i]);
 }
@@ -101,7 +102,7 @@ void smb3sign_preauth_init(smb3sign_preauth *p)
 
 int smb3sign_preauth_update(smb3sign_preauth *p, const smb3sign_iov *msg, size_t cnt)
 {
-	struct sha512_state s = {.len = 0};
+	struct sha512_state s = {.kernel = smb3sign_best_sha512()};
 	uint8_t head[HEAD_LEN];
 	int len;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The SHA-512 compression function (FIPS 180-4 6.4.2) in plain C, for the preauthentication hash. Nothing
- * secret passes here. Additions, rotations
- * and bitwise operations only, so its time depends on the number of blocks and on nothing else.
+ * secret passes here. Additions, rotations and bitwise operations only, so its time depends on the number of blocks and on
+ * nothing else.
  */
 #include "kernels.h"
 #include "util.h"
@@ -14,7 +14,7 @@ const uint64_t smb3sign_sha512_iv[8] = {
 };
 
 /* 4.2.3: the same of the cube roots of the first 80 primes. */
-static const uint64_t round_constants[80] = {
+const uint64_t smb3sign_sha512_k[80] = {
 	0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc, 0x3956c25bf348b538,
 	0x59f111f1b605d019, 0x923f82a4af194f9b, 0xab1c5ed5da6d8118, 0xd807aa98a3030242, 0x12835b0145706fbe,
 	0x243185be4ee4b28c, 0x550c7dc3d5ffb4e2, 0x72be5d74f27b896f, 0x80deb1fe3b1696b1, 0x9bdc06a725c71235,
@@ -57,7 +57,7 @@ static inline uint64_t scheduled(uint64_t w[16], const uint8_t *p, unsigned i)
 /* Round t (step 3). The next renames the variables instead of moving them: d plays e's part now, and h that of a. */
 #define ROUND(a, b, c, d, e, f, g, h, t, wt)                                                                         \
 	do {                                                                                                         \
-		h += (ror64(e, 14) ^ ror64(e, 18) ^ ror64(e, 41)) + (g ^ (e & (f ^ g))) + round_constants[t] + (wt); \
+		h += (ror64(e, 14) ^ ror64(e, 18) ^ ror64(e, 41)) + (g ^ (e & (f ^ g))) + smb3sign_sha512_k[t] + (wt); \
 		d += h;                                                                                              \
 		h += (ror64(a, 28) ^ ror64(a, 34) ^ ror64(a, 39)) + (a & b) + (c & (a ^ b));                         \
 	} while (0)
@@ -83,7 +83,7 @@ static inline uint64_t scheduled(uint64_t w[16], const uint8_t *p, unsigned i)
 		ROUND(b, c, d, e, f, g, h, a, (t) + 15, word(w, p, 15)); \
 	} while (0)
 
-void smb3sign_sha512_blocks(uint64_t state[8], const uint8_t *p, size_t nblk)
+static void portable_blocks(uint64_t state[8], const uint8_t *p, size_t nblk)
 {
 	uint64_t w[16], a, b, c, d, e, f, g, h;
 
@@ -109,3 +109,8 @@ void smb3sign_sha512_blocks(uint64_t state[8], const uint8_t *p, size_t nblk)
 		state[7] += h;
 	}
 }
+
+const struct smb3sign_sha512 smb3sign_sha512_portable = {
+	.name = "portable",
+	.blocks = portable_blocks,
+};

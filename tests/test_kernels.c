@@ -747,9 +747,10 @@ END_TEST
 
 /* ---- SHA-2 ---- */
 
-/* One of the SHA-256 kernels, or SHA-512, whose single function is in no list. */
+/* One of the SHA-256 kernels or of the SHA-512 ones: the other is NULL. */
 struct sha {
 	const struct smb3sign_sha256 *sha256;
+	const struct smb3sign_sha512 *sha512;
 	const char *name;
 	size_t block, word; /* bytes */
 };
@@ -763,11 +764,20 @@ static void each_sha(void (*fn)(const struct sha *s))
 
 		if (!smb3sign_kernel_usable(k->needs))
 			continue;
-		fn(&(struct sha){k, k->name, 64, 4});
+		fn(&(struct sha){k, NULL, k->name, 64, 4});
 		run++;
 	}
 	ck_assert_msg(run, "no SHA-256 kernel was tested");
-	fn(&(struct sha){NULL, "SHA-512", 128, 8});
+	run = 0;
+	for (size_t i = 0; smb3sign_sha512_kernels[i]; i++) {
+		const struct smb3sign_sha512 *k = smb3sign_sha512_kernels[i];
+
+		if (!smb3sign_kernel_usable(k->needs))
+			continue;
+		fn(&(struct sha){NULL, k, k->name, 128, 8});
+		run++;
+	}
+	ck_assert_msg(run, "no SHA-512 kernel was tested");
 }
 
 static void sha_init(const struct sha *s, void *state)
@@ -783,7 +793,7 @@ static void sha_blocks(const struct sha *s, void *state, const uint8_t *p, size_
 	if (s->sha256)
 		s->sha256->blocks(state, p, nblk);
 	else
-		smb3sign_sha512_blocks(state, p, nblk);
+		s->sha512->blocks(state, p, nblk);
 }
 
 /* The state's words as bytes, most significant first: the digest. */
@@ -912,11 +922,12 @@ END_TEST
 
 /*
  * Message at every address, state at every one that its type allows, memory that cannot be touched around both. Against
- * a call with everything on the stack and, for SHA-256, the portable kernel, from states that are no hash of anything.
+ * a call with everything on the stack and the portable kernel, from states that are no hash of anything.
  */
 static void check_sha_memory(const struct sha *s)
 {
-	const struct sha portable = {s->sha256 ? &smb3sign_sha256_portable : NULL, "portable", s->block, s->word};
+	const struct sha portable = {s->sha256 ? &smb3sign_sha256_portable : NULL,
+				     s->sha512 ? &smb3sign_sha512_portable : NULL, "portable", s->block, s->word};
 	const size_t size = 8 * s->word;
 
 	for (size_t i = 0; i < 64 + 80; i++) {
@@ -961,6 +972,7 @@ START_TEST(test_lists)
 	const struct smb3sign_aes *aes = NULL, *best_aes = NULL;
 	const struct smb3sign_ghash *ghash = NULL, *best_ghash = NULL;
 	const struct smb3sign_sha256 *sha256 = NULL, *best_sha256 = NULL;
+	const struct smb3sign_sha512 *sha512 = NULL, *best_sha512 = NULL;
 
 	for (size_t i = 0; smb3sign_aes_kernels[i]; i++) {
 		aes = smb3sign_aes_kernels[i];
@@ -989,12 +1001,20 @@ START_TEST(test_lists)
 		if (!best_sha256 && smb3sign_kernel_usable(sha256->needs))
 			best_sha256 = sha256;
 	}
+	for (size_t i = 0; smb3sign_sha512_kernels[i]; i++) {
+		sha512 = smb3sign_sha512_kernels[i];
+		ck_assert_int_eq(sha512->needs == 0, !smb3sign_sha512_kernels[i + 1]);
+		if (!best_sha512 && smb3sign_kernel_usable(sha512->needs))
+			best_sha512 = sha512;
+	}
 	ck_assert_ptr_eq(aes, &smb3sign_aes_portable);
 	ck_assert_ptr_eq(ghash, &smb3sign_ghash_portable);
 	ck_assert_ptr_eq(sha256, &smb3sign_sha256_portable);
 	ck_assert_ptr_eq(best_aes, smb3sign_best_aes());
 	ck_assert_ptr_eq(best_ghash, smb3sign_best_ghash());
 	ck_assert_ptr_eq(best_sha256, smb3sign_best_sha256());
+	ck_assert_ptr_eq(sha512, &smb3sign_sha512_portable);
+	ck_assert_ptr_eq(best_sha512, smb3sign_best_sha512());
 }
 END_TEST
 

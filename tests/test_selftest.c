@@ -12,19 +12,22 @@ enum { KERNELS_MAX = 15 };
 extern const struct smb3sign_aes *const __real_smb3sign_aes_kernels[];
 extern const struct smb3sign_ghash *const __real_smb3sign_ghash_kernels[];
 extern const struct smb3sign_sha256 *const __real_smb3sign_sha256_kernels[];
+extern const struct smb3sign_sha512 *const __real_smb3sign_sha512_kernels[];
 
 const struct smb3sign_aes *__wrap_smb3sign_aes_kernels[KERNELS_MAX + 1];
 const struct smb3sign_ghash *__wrap_smb3sign_ghash_kernels[KERNELS_MAX + 1];
 const struct smb3sign_sha256 *__wrap_smb3sign_sha256_kernels[KERNELS_MAX + 1];
+const struct smb3sign_sha512 *__wrap_smb3sign_sha512_kernels[KERNELS_MAX + 1];
 
 static struct smb3sign_aes aes[KERNELS_MAX];
 static struct smb3sign_ghash ghash[KERNELS_MAX];
 static struct smb3sign_sha256 sha256[KERNELS_MAX];
-static size_t n_aes, n_ghash, n_sha256;
+static struct smb3sign_sha512 sha512[KERNELS_MAX];
+static size_t n_aes, n_ghash, n_sha256, n_sha512;
 
 static void copy_kernels(void)
 {
-	n_aes = n_ghash = n_sha256 = 0;
+	n_aes = n_ghash = n_sha256 = n_sha512 = 0;
 	for (; __real_smb3sign_aes_kernels[n_aes]; n_aes++) {
 		ck_assert_uint_lt(n_aes, KERNELS_MAX);
 		aes[n_aes] = *__real_smb3sign_aes_kernels[n_aes];
@@ -44,6 +47,11 @@ static void copy_kernels(void)
 		sha256[n_sha256] = *__real_smb3sign_sha256_kernels[n_sha256];
 		__wrap_smb3sign_sha256_kernels[n_sha256] = &sha256[n_sha256];
 	}
+	for (; __real_smb3sign_sha512_kernels[n_sha512]; n_sha512++) {
+		ck_assert_uint_lt(n_sha512, KERNELS_MAX);
+		sha512[n_sha512] = *__real_smb3sign_sha512_kernels[n_sha512];
+		__wrap_smb3sign_sha512_kernels[n_sha512] = &sha512[n_sha512];
+	}
 }
 
 /* ---- Broken functions, each over that of the kernel under test */
@@ -52,6 +60,7 @@ static struct {
 	const struct smb3sign_aes *aes;
 	const struct smb3sign_ghash *ghash;
 	const struct smb3sign_sha256 *sha256;
+	const struct smb3sign_sha512 *sha512;
 	size_t from; /* wrong for so many bytes or more */
 	size_t at;   /* so much of a table is right, and the 16 bytes that follow are not */
 	int padding; /* nor do they matter */
@@ -128,6 +137,12 @@ static void broken_sha256(uint32_t state[8], const uint8_t *p, size_t nblk)
 {
 	real.sha256->blocks(state, p, nblk);
 	spoil(state + 7, 64 * nblk);
+}
+
+static void broken_sha512(uint64_t state[8], const uint8_t *p, size_t nblk)
+{
+	real.sha512->blocks(state, p, nblk);
+	spoil(state + 7, 128 * nblk);
 }
 
 static struct smb3sign_tag broken_hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
@@ -253,6 +268,24 @@ START_TEST(test_broken_sha256)
 }
 END_TEST
 
+START_TEST(test_broken_sha512)
+{
+	for (size_t i = 0; i < n_sha512; i++) {
+		struct smb3sign_sha512 *k = &sha512[i];
+		const struct smb3sign_sha512 good = *k;
+
+		if (!usable(k->needs))
+			continue;
+		real.sha512 = &good;
+		real.from = 0;
+		k->blocks = broken_sha512;
+		assert_found(k->name, "blocks");
+		*k = good;
+		ck_assert_int_eq(smb3sign_selftest(), SMB3SIGN_OK);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("selftest");
@@ -263,5 +296,6 @@ int main(void)
 	tcase_add_test(tc, test_broken_aes);
 	tcase_add_test(tc, test_broken_ghash);
 	tcase_add_test(tc, test_broken_sha256);
+	tcase_add_test(tc, test_broken_sha512);
 	return run_suite(s);
 }

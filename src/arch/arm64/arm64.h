@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which arm64 kernels this build has, and loads and stores for them. Some compilers take an instruction set from flags only
+ * (clang before 16, gcc 12 for SHA3), so each kernel has a file of its own, and the build system compiles it with -march and
+ * says so by SMB3SIGN_FLAGS_...; with a plain `cc src/...` those kernels are there that the compiler has switched on by
+ * itself, as Apple's has. Nothing outside a kernel is compiled for a processor that may not be there.
+ *
+ * Little-endian only. On big-endian arm64, which Linux has and hardly anybody runs, the portable kernels do the work.
+ */
+#ifndef SMB3SIGN_ARM64_H
+#define SMB3SIGN_ARM64_H
+
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(__AARCH64EB__)
+#define SMB3SIGN_ARM64
+/* AESE, PMULL, SHA256H: "crypto" to compilers, apart in the processor's own account. */
+#if (defined(SMB3SIGN_FLAGS_ARM64_CE) || (defined(__ARM_FEATURE_AES) && defined(__ARM_FEATURE_SHA2))) && \
+	!defined(SMB3SIGN_WITHOUT_ARM64_CE)
+#define SMB3SIGN_ARM64_CE
+#endif
+/* EOR3, SHA512H. */
+#if (defined(SMB3SIGN_FLAGS_ARM64_SHA3) || (defined(__ARM_FEATURE_SHA3) && defined(__ARM_FEATURE_SHA512))) && \
+	!defined(SMB3SIGN_WITHOUT_ARM64_SHA3) && defined(SMB3SIGN_ARM64_CE)
+#define SMB3SIGN_ARM64_SHA3
+#endif
+#endif
+
+#ifdef SMB3SIGN_ARM64
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../util.h"
+
+/* As PIN_POINTER: the compiler keeps the order in which this vector is made. */
+#define PIN_VECTOR(v) __asm__("" : "+w"(v))
+
+INLINE uint8x16_t load(const void *p)
+{
+	return vld1q_u8(p);
+}
+
+INLINE void store(void *p, uint8x16_t v)
+{
+	vst1q_u8(p, v);
+}
+
+INLINE uint8x16_t zero(void)
+{
+	return vdupq_n_u8(0);
+}
+
+INLINE uint8x16_t of_words(uint64_t lo, uint64_t hi)
+{
+	return vreinterpretq_u8_u64(vcombine_u64(vcreate_u64(lo), vcreate_u64(hi)));
+}
+
+/* n bytes, 1 <= n <= 15, zeros behind them; reads just those, by two loads that overlap. */
+INLINE uint8x16_t load_partial(const uint8_t *p, size_t n)
+{
+	uint64_t lo, hi = 0;
+
+	if (n >= 8) {
+		lo = load_le64(p);
+		hi = load_le64(p + n - 8) >> 1 >> (127 - 8 * n); /* 64 - 8 * (n - 8) bits, which may be 64 */
+	} else if (n >= 4) {
+		lo = load_le32(p) | (uint64_t)load_le32(p + n - 4) << 8 * (n - 4);
+	} else {
+		lo = p[0] | (uint64_t)p[n / 2] << 8 * (n / 2) | (uint64_t)p[n - 1] << 8 * (n - 1);
+	}
+	return of_words(lo, hi);
+}
+
+/* The 16 bytes at offset 16 of the header, Flags first, with flags or-ed in. */
+INLINE uint8x16_t load_flags(const uint8_t *hdr, uint8_t set_flags)
+{
+	return vorrq_u8(load(hdr + 16), of_words(set_flags, 0));
+}
+
+/* A block with 0x80 at byte n, 0 <= n <= 15: where the padding of SHA-256 and CMAC starts. */
+INLINE uint8x16_t pad_mark(size_t n)
+{
+	static const uint8_t marks[31] = {[15] = 0x80};
+
+	return load(marks + 15 - n);
+}
+#endif
+
+#endif

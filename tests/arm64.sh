@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# usage: sh tests/arm64.sh
+# Builds for arm64 with gcc and, if there is one, clang (or $SMB3SIGN_CROSS_CLANG), and runs the suites under QEMU on three
+# processors: with everything (max), without SHA3 and SHA512 (neoverse-n1), and without any of the instructions that kernels
+# ask for, where using one ends the test. And, with everything, under AddressSanitizer and UndefinedBehaviorSanitizer. Each
+# time the kernels are shown, and have to be the ones that belong there. Installs what is missing with apt-get, for which it
+# tells dpkg of arm64. Build folders: $BUILD-arm64-gcc (BUILD's default: build), -clang, -sanitize.
+set -eu
+cd "$(dirname "$0")/.."
+case ${BUILD:=build} in
+/*) ;;
+*) BUILD=$PWD/$BUILD ;;
+esac
+clang=${SMB3SIGN_CROSS_CLANG:-clang}
+jobs=$(nproc 2>/dev/null || echo 2)
+
+if command -v dpkg >/dev/null 2>&1 && ! dpkg --print-foreign-architectures | grep -qx arm64; then
+	as_root=
+	[ "$(id -u)" = 0 ] || as_root=sudo
+	$as_root dpkg --add-architecture arm64
+fi
+sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
+	check:arm64 libssl-dev:arm64
+
+# A process for each test is most of the time that an emulated suite takes. LeakSanitizer does not work under QEMU.
+export CK_FORK=no ASAN_OPTIONS=detect_leaks=0
+failed=
+
+# name [CMAKE-ARGUMENT...]: builds $BUILD-arm64-name
+build()
+{
+	folder=$BUILD-arm64-$1
+	shift
+	mkdir -p "$folder"
+	{
+		cmake -S . -B "$folder" --toolchain "$PWD/cmake/aarch64-linux-gnu.cmake" -DSMB3SIGN_TESTS=ON \
+			-DSMB3SIGN_TOOLS=OFF "$@" && cmake --build "$folder" -j "$jobs"
+	} >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+}
+
+# title kernels CTEST-ARGUMENT...: the suites of the last build
+suites()
+{
+	title=$1 kernels=$2
+	shift 2
+	echo "== arm64, $title"
+	text=$(qemu-aarch64 "$folder/tests/print_features" kernels) || text=
+	echo "$text" | grep -v disabled
+	echo "$text" | grep -qx "kernels in use: $kernels" || failed="$failed; $title: kernels"
+	(cd "$folder" && ctest --output-on-failure -j "$jobs" "$@") || failed="$failed; $title"
+}
+
+everything="aes=ce ghash=pmull-eor3 sha256=ce sha512=ce"
+on_all_processors()
+{
+	QEMU_CPU=max suites "$1, max" "$everything"
+	QEMU_CPU=neoverse-n1 suites "$1, neoverse-n1" "aes=ce ghash=pmull sha256=ce sha512=portable" -E '_without_|^symbols$|^objects$'
+	QEMU_SET_ENV=LD_PRELOAD=$BUILD-arm64-gcc/hwcap.so,HWCAP_MASK=0 \
+		QEMU_PLUGIN=$BUILD-arm64-gcc/instructions.so,forbid=aes,forbid=pmull,forbid=sha2,forbid=sha3,forbid=sha512 \
+		suites "$1, no extension" "aes=portable ghash=portable sha256=portable sha512=portable" \
+		-E '_without_|^symbols$|^objects$'
+}
+
+build gcc
+gcc -O2 -fPIC -shared -o "$folder/instructions.so" tests/emulate/instructions.c
+aarch64-linux-gnu-gcc -O2 -fPIC -shared -o "$folder/hwcap.so" tests/emulate/hwcap.c
+on_all_processors gcc
+if command -v "$clang" >/dev/null 2>&1; then
+	build clang "-DSMB3SIGN_CROSS_CLANG=$clang"
+	on_all_processors "$clang"
+else
+	echo "== no $clang here: arm64 is not tested with it"
+fi
+build sanitize -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	"-DCMAKE_C_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=all -static-libasan -static-libubsan"
+QEMU_CPU=max suites "sanitized, max" "$everything" -E '_without_'
+
+[ -z "$failed" ] || { echo "arm64 failed:$failed"; exit 1; }
+echo "all arm64 tests passed"
