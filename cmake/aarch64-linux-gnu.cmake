@@ -2,8 +2,8 @@
 # Toolchain file: arm64 Linux on another Debian or Ubuntu machine, the tests run by QEMU.
 #     cmake -S . -B build-arm64 --toolchain cmake/aarch64-linux-gnu.cmake -DSMB3SIGN_TOOLS=OFF
 # Needs gcc-aarch64-linux-gnu and qemu-user; for the tests, after `dpkg --add-architecture arm64`, check:arm64 and
-# libssl-dev:arm64 too, which bring the libraries that QEMU finds where the system has them. SMB3SIGN_CROSS_CLANG names a
-# clang to compile with instead of gcc.
+# libssl-dev:arm64 too, which bring the libraries that QEMU finds where the system has them. SMB3SIGN_CROSS_CLANG names
+# a clang to compile with instead of gcc.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

@@ -3,7 +3,8 @@
  * The kernels: what differs between processors, and nothing else. A kernel is a const struct that names the features it
  * needs; the lists in kernels.c are best first, and a key takes the first whose needs are met (key.c).
  *
- * Contract of every function here: any alignment, but that of round keys and tables, which is KEY_ALIGN; never a read or write outside the bytes it is given; no allocation, no
+ * Contract of every function here: any alignment, but that of round keys and tables, which is KEY_ALIGN; never a read or
+ * write outside the bytes it is given; no allocation, no
  * globals but constants, no branch and no address that depends on data or key. nblk >= 1 unless said otherwise.
  */
 #ifndef SMB3SIGN_KERNELS_H
@@ -104,7 +105,7 @@ struct smb3sign_sha256 {
 	size_t width;
 };
 
-/* The compression function of SHA-512 (FIPS 180-4 6.4.2), for the preauthentication hash: a few messages a connection. */
+/* The compression function of SHA-512 (FIPS 180-4 6.4.2), for the preauthentication hash: some messages a connection. */
 struct smb3sign_sha512 {
 	const char *name;
 	uint32_t needs;

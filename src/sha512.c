@@ -55,11 +55,11 @@ static inline uint64_t scheduled(uint64_t w[16], const uint8_t *p, unsigned i)
 }
 
 /* Round t (step 3). The next renames the variables instead of moving them: d plays e's part now, and h that of a. */
-#define ROUND(a, b, c, d, e, f, g, h, t, wt)                                                                         \
-	do {                                                                                                         \
+#define ROUND(a, b, c, d, e, f, g, h, t, wt)                                                                           \
+	do {                                                                                                           \
 		h += (ror64(e, 14) ^ ror64(e, 18) ^ ror64(e, 41)) + (g ^ (e & (f ^ g))) + smb3sign_sha512_k[t] + (wt); \
-		d += h;                                                                                              \
-		h += (ror64(a, 28) ^ ror64(a, 34) ^ ror64(a, 39)) + (a & b) + (c & (a ^ b));                         \
+		d += h;                                                                                                \
+		h += (ror64(a, 28) ^ ror64(a, 34) ^ ror64(a, 39)) + (a & b) + (c & (a ^ b));                           \
 	} while (0)
 
 /* Rounds t to t + 15, word being loaded or scheduled. Unrolled so far, they take a sixth less than eight a pass. */

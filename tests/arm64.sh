@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # usage: sh tests/arm64.sh
-# Builds for arm64 with gcc and, if there is one, clang (or $SMB3SIGN_CROSS_CLANG), and runs the suites under QEMU on three
-# processors: with everything (max), without SHA3 and SHA512 (neoverse-n1), and without any of the instructions that kernels
-# ask for, where using one ends the test. And, with everything, under AddressSanitizer and UndefinedBehaviorSanitizer. Each
-# time the kernels are shown, and have to be the ones that belong there. Installs what is missing with apt-get, for which it
-# tells dpkg of arm64. Build folders: $BUILD-arm64-gcc (BUILD's default: build), -clang, -sanitize.
+# Builds for arm64 with gcc and, if there is one, clang (or $SMB3SIGN_CROSS_CLANG), and runs the suites under QEMU on
+# three processors: with everything (max), without SHA3 and SHA512 (neoverse-n1), and without any of the instructions
+# that kernels ask for, where using one ends the test. And, with everything, under AddressSanitizer and
+# UndefinedBehaviorSanitizer; and the library's own selftest on big-endian arm64. Each time the kernels are shown, and
+# have to be the ones that belong there. Installs what is missing with apt-get, for which it tells dpkg of arm64. Build
+# folders: $BUILD-arm64-gcc (BUILD's default: build), -clang, -sanitize, -big-endian.
 set -eu
 cd "$(dirname "$0")/.."
 case ${BUILD:=build} in
@@ -52,14 +53,19 @@ suites()
 }
 
 everything="aes=ce ghash=pmull-eor3 sha256=ce sha512=ce"
+forbidden=forbid=aes,forbid=pmull,forbid=sha2,forbid=sha3,forbid=sha512
+nothing="aes=portable ghash=portable sha256=portable sha512=portable"
 on_all_processors()
 {
-	QEMU_CPU=max suites "$1, max" "$everything"
-	QEMU_CPU=neoverse-n1 suites "$1, neoverse-n1" "aes=ce ghash=pmull sha256=ce sha512=portable" -E '_without_|^symbols$|^objects$'
-	QEMU_SET_ENV=LD_PRELOAD=$BUILD-arm64-gcc/hwcap.so,HWCAP_MASK=0 \
-		QEMU_PLUGIN=$BUILD-arm64-gcc/instructions.so,forbid=aes,forbid=pmull,forbid=sha2,forbid=sha3,forbid=sha512 \
-		suites "$1, no extension" "aes=portable ghash=portable sha256=portable sha512=portable" \
-		-E '_without_|^symbols$|^objects$'
+	export QEMU_CPU=max
+	suites "$1, max" "$everything"
+	export QEMU_CPU=neoverse-n1
+	suites "$1, neoverse-n1" "aes=ce ghash=pmull sha256=ce sha512=portable" -E _without_ -LE shipped
+	unset QEMU_CPU
+	export QEMU_SET_ENV="LD_PRELOAD=$BUILD-arm64-gcc/hwcap.so,HWCAP_MASK=0"
+	export QEMU_PLUGIN="$BUILD-arm64-gcc/instructions.so,$forbidden"
+	suites "$1, no extension" "$nothing" -E _without_ -LE shipped
+	unset QEMU_SET_ENV QEMU_PLUGIN
 }
 
 build gcc
@@ -74,7 +80,30 @@ else
 fi
 build sanitize -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	"-DCMAKE_C_FLAGS=-fsanitize=address,undefined -fno-sanitize-recover=all -static-libasan -static-libubsan"
-QEMU_CPU=max suites "sanitized, max" "$everything" -E '_without_'
+export QEMU_CPU=max
+suites "sanitized, max" "$everything" -E _without_ -LE shipped
+
+# cc [ARGUMENT...]: there is no C library for it, hence headers of the little-endian one, which want a file for it.
+big_endian()
+{
+	echo "== arm64, big-endian, $1"
+	folder=$BUILD-arm64-big-endian
+	rm -rf "$folder"
+	mkdir -p "$folder/gnu"
+	: >"$folder/gnu/stubs-lp64_be.h"
+	for source in src/*.c src/arch/*/*.c tests/emulate/big_endian.c; do
+		"$@" -isystem "$folder" -isystem /usr/aarch64-linux-gnu/include -std=c11 -O1 -ffreestanding \
+			-DSMB3SIGN_STATIC -Iinclude -c "$source" -o "$folder/$(echo "$source" | tr / _).o" || return 1
+	done
+	aarch64-linux-gnu-gcc -mbig-endian -static -nostdlib -o "$folder/selftest" "$folder"/*.o || return 1
+	qemu-aarch64_be "$folder/selftest" >"$folder/text" || return 1
+	cat "$folder/text"
+	grep -qx "kernels in use: $nothing" "$folder/text"
+}
+big_endian aarch64-linux-gnu-gcc -mbig-endian -mno-outline-atomics || failed="$failed; big-endian gcc"
+if command -v "$clang" >/dev/null 2>&1; then
+	big_endian "$clang" --target=aarch64_be-linux-gnu || failed="$failed; big-endian $clang"
+fi
 
 [ -z "$failed" ] || { echo "arm64 failed:$failed"; exit 1; }
 echo "all arm64 tests passed"

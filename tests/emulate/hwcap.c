@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hides processor features from an arm64 Linux program, for no processor that QEMU knows is without AES, PMULL and SHA-2. To be
- * preloaded: getauxval(AT_HWCAP) gives the bits that HWCAP_MASK (hexadecimal) leaves. instructions.c watches that they are
- * not used all the same.
+ * Hides processor features from an arm64 Linux program, for no processor that QEMU knows is without AES, PMULL and
+ * SHA-2. To be preloaded: getauxval(AT_HWCAP) gives the bits that HWCAP_MASK (hexadecimal) leaves. instructions.c
+ * watches that they are not used all the same.
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ unsigned long getauxval(unsigned long type)
 	unsigned long value;
 
 	if (!symbol || !mask)
-		abort(); /* to hide nothing would look like success */
+		abort();                      /* to hide nothing would look like success */
 	memcpy(&real, &symbol, sizeof(real)); /* as POSIX has it for dlsym */
 	value = real(type);
 	return type == AT_HWCAP ? value & strtoul(mask, NULL, 16) : value;

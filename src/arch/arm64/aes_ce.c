@@ -2,9 +2,9 @@
 /*
  * AES-128 and CMAC with the Cryptography Extension.
  *
- * The CBC-MAC chain is serial, so a block costs ten latencies of AESE, nine of them with AESMC, and whatever else lies on the
- * chain. Nothing else does: AESE XORs its operand first, so the last round's key, the next message block and the first
- * round's key are one operand, known beforehand. With E(x) = z ^ k10, where z is what the tenth AESE leaves,
+ * The CBC-MAC chain is serial, so a block costs ten latencies of AESE, nine of them with AESMC, and whatever else lies
+ * on the chain. Nothing else does: AESE XORs its operand first, so the last round's key, the next message block and the
+ * first round's key are one operand, known beforehand. With E(x) = z ^ k10, where z is what the tenth AESE leaves,
  *     E(x) ^ p[i] ^ k0 = z ^ (k10 ^ k0 ^ p[i]),
  * and AESE(z, (k10 ^ k0) ^ p[i]) is the first of the next block; only the end of the chain takes k10 alone.
  *
@@ -18,8 +18,8 @@
 #ifdef SMB3SIGN_ARM64_CE
 
 /*
- * FIPS 197 5.2. The last word of the round key, rotated, goes into all four columns: then ShiftRows moves nothing and AESE
- * with a zero key is SubWord. The running XOR w0, w0^w1, ... is two shifted XORs.
+ * FIPS 197 5.2. The last word of the round key, rotated, goes into all four columns: then ShiftRows moves nothing and
+ * AESE with a zero key is SubWord. The running XOR w0, w0^w1, ... is two shifted XORs.
  */
 static void expand(void *rk, const uint8_t key[16])
 {
@@ -87,8 +87,8 @@ INLINE uint8x16_t last_block(const uint8_t *subkeys, const uint8_t *p, size_t n)
 	return veorq_u8(load(subkeys + 16), vorrq_u8(load_partial(p, n), pad_mark(n)));
 }
 
-static void cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const uint8_t *body, size_t len,
-		 uint8_t tag[16])
+static struct smb3sign_tag cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				const uint8_t *body, size_t len)
 {
 	const uint8_t *subkeys = cmac_subkeys(key);
 	struct chain c;
@@ -106,7 +106,7 @@ static void cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set
 			chain_next(&c, load(body + 16 * i));
 		chain_next(&c, last_block(subkeys, body + 16 * nblk, len - 16 * nblk));
 	}
-	store(tag, chain_end(&c));
+	return tag_of(chain_end(&c));
 }
 
 const struct smb3sign_aes smb3sign_aes_ce = {

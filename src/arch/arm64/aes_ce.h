@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AES-128 with the Cryptography Extension as inline parts: for the kernels in aes_ce.c and for GMAC, which encrypts one block
- * among its GHASH.
+ * AES-128 with the Cryptography Extension as inline parts: for the kernels in aes_ce.c and for GMAC, which encrypts one
+ * block among its GHASH.
  *
- * AESE is AddRoundKey, SubBytes and ShiftRows, in this order (Arm ARM C7.2), so a round takes the round key before it, and
- * the last one's stands alone:
+ * AESE is AddRoundKey, SubBytes and ShiftRows, in this order (Arm ARM C7.2), so a round takes the round key before it,
+ * and the last one's stands alone:
  *     ten times AESE with k0 ... k9, AESMC (MixColumns) behind the first nine, XOR with k10.
  */
 #ifndef SMB3SIGN_AES_CE_H
@@ -12,7 +12,7 @@
 
 #include "arm64.h"
 
-#ifdef __ARM_FEATURE_AES
+#ifdef SMB3SIGN_ARM64_CE
 
 enum { AES_CE_RK_SIZE = 11 * 16 };
 
@@ -22,8 +22,8 @@ INLINE uint8x16_t aes_ce_rk(const void *rk, int round)
 }
 
 /*
- * AESE and AESMC next to each other on one register are one operation to most cores, which halves the latency: so they are
- * one to the compiler too.
+ * AESE and AESMC next to each other on one register are one operation to most cores, which halves the latency: so they
+ * are one to the compiler too.
  */
 INLINE uint8x16_t aes_ce_round(uint8x16_t s, uint8x16_t k)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which arm64 kernels this build has, and loads and stores for them. Some compilers take an instruction set from flags only
- * (clang before 16, gcc 12 for SHA3), so each kernel has a file of its own, and the build system compiles it with -march and
- * says so by SMB3SIGN_FLAGS_...; with a plain `cc src/...` those kernels are there that the compiler has switched on by
- * itself, as Apple's has. Nothing outside a kernel is compiled for a processor that may not be there.
+ * Which arm64 kernels this build has, and loads and stores for them. Some compilers take an instruction set from flags
+ * only (clang before 16, gcc 12 for SHA3), so each kernel has a file of its own, and the build system compiles it with
+ * -march and says so by SMB3SIGN_FLAGS_...; with a plain `cc src/...` those kernels are there that the compiler has
+ * switched on by itself, as Apple's has. Nothing outside a kernel is compiled for a processor that may not be there.
  *
  * Little-endian only. On big-endian arm64, which Linux has and hardly anybody runs, the portable kernels do the work.
  */
@@ -29,9 +29,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../kernels.h"
 #include "../../util.h"
 
-/* As PIN_POINTER: the compiler keeps the order in which this vector is made. */
+/* As PIN_POINTER: the compiler may not look into this vector, so it does not reorder the sum that it is. */
 #define PIN_VECTOR(v) __asm__("" : "+w"(v))
 
 INLINE uint8x16_t load(const void *p)
@@ -54,20 +55,21 @@ INLINE uint8x16_t of_words(uint64_t lo, uint64_t hi)
 	return vreinterpretq_u8_u64(vcombine_u64(vcreate_u64(lo), vcreate_u64(hi)));
 }
 
-/* n bytes, 1 <= n <= 15, zeros behind them; reads just those, by two loads that overlap. */
+/* n bytes, 1 <= n <= 15, zeros behind them. */
 INLINE uint8x16_t load_partial(const uint8_t *p, size_t n)
 {
-	uint64_t lo, hi = 0;
+	uint64_t w[2];
 
-	if (n >= 8) {
-		lo = load_le64(p);
-		hi = load_le64(p + n - 8) >> 1 >> (127 - 8 * n); /* 64 - 8 * (n - 8) bits, which may be 64 */
-	} else if (n >= 4) {
-		lo = load_le32(p) | (uint64_t)load_le32(p + n - 4) << 8 * (n - 4);
-	} else {
-		lo = p[0] | (uint64_t)p[n / 2] << 8 * (n / 2) | (uint64_t)p[n - 1] << 8 * (n - 1);
-	}
-	return of_words(lo, hi);
+	load_partial_words(w, p, n);
+	return of_words(w[0], w[1]);
+}
+
+INLINE struct smb3sign_tag tag_of(uint8x16_t v)
+{
+	uint64x2_t words = vreinterpretq_u64_u8(v);
+	struct smb3sign_tag tag = {{vgetq_lane_u64(words, 0), vgetq_lane_u64(words, 1)}};
+
+	return tag;
 }
 
 /* The 16 bytes at offset 16 of the header, Flags first, with flags or-ed in. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Features of an arm64 processor, as the operating system tells them: the registers that hold them (ID_AA64ISAR0_EL1, Arm ARM
- * D19) are not for programs to read. Linux, Android and the BSDs have one word of bits, HWCAP, the same on all of them; macOS
- * has a name for each feature, Windows a number.
+ * Features of an arm64 processor, as the operating system tells them: the registers that hold them (ID_AA64ISAR0_EL1,
+ * Arm ARM D19) are not for programs to read. Linux, Android and FreeBSD have a word of bits, HWCAP, the same on all
+ * three; macOS has a name for each feature, Windows a number.
  */
 #include "../../cpu.h"
 #include "arm64.h"
 
 #ifdef SMB3SIGN_ARM64
 
-#if defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__)
+#if defined(__linux__) || defined(__FreeBSD__)
 #include <sys/auxv.h>
 
 /* Linux, Documentation/arch/arm64/elf_hwcaps.rst; headers that are old lack some. */
@@ -81,7 +81,7 @@ uint32_t smb3sign_cpu_detect(void)
 #elif defined(_WIN32)
 #include <windows.h>
 
-/* PF_ARM_V8_CRYPTO_INSTRUCTIONS_AVAILABLE: AES, PMULL and SHA2 together. Of the rest only new headers know the numbers. */
+/* PF_ARM_V8_CRYPTO_INSTRUCTIONS_AVAILABLE: AES, PMULL and SHA2 together. Only new headers know the rest. */
 enum { PF_CRYPTO = 30, PF_SHA3 = 64, PF_SHA512 = 65 };
 
 uint32_t smb3sign_cpu_detect(void)

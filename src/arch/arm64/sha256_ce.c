@@ -2,8 +2,9 @@
 /*
  * SHA-256 and HMAC-SHA256 with the Cryptography Extension (Arm ARM C7.2, SHA256H).
  *
- * SHA256H and SHA256H2 together do four rounds on the state as (a, b, c, d) and (e, f, g, h), both from the state before. So
- * a block is sixteen SHA256H in a row, which is the limit: the message schedule of the coming rounds runs beside them.
+ * SHA256H and SHA256H2 together do four rounds on the state as (a, b, c, d) and (e, f, g, h), both from the state
+ * before. So a block is sixteen SHA256H in a row, which is the limit: the message schedule of the coming rounds runs
+ * beside them.
  */
 #include "../../kernels.h"
 #include "../../cpu.h"
@@ -16,13 +17,18 @@ struct state {
 	uint32x4_t abcd, efgh;
 };
 
-/* Four rounds with the schedule words w and the constants at k. */
-INLINE void rounds4(struct state *s, uint32x4_t w, const uint32_t *k)
+/*
+ * Four rounds with the schedule words w and the constants at k. SHA256H writes over the (a, b, c, d) that SHA256H2 needs
+ * too. The copy is for the latter: compilers give it to SHA256H, which makes the chain an eighth longer, so they get no
+ * choice. Nor may they write the schedule over w before this is done, for which gcc would make copies of it.
+ */
+INLINE void rounds4(struct state *s, uint32x4_t *w, const uint32_t *k)
 {
-	uint32x4_t wk = vaddq_u32(w, vld1q_u32(k)), abcd = s->abcd;
+	uint32x4_t wk = vaddq_u32(*w, vld1q_u32(k)), copy;
 
-	s->abcd = vsha256hq_u32(abcd, s->efgh, wk);
-	s->efgh = vsha256h2q_u32(s->efgh, abcd, wk);
+	__asm__("mov %2.16b, %0.16b\n\tsha256h %q0, %q1, %4.4s\n\tsha256h2 %q1, %q2, %4.4s"
+		: "+w"(s->abcd), "+w"(s->efgh), "=&w"(copy), "+w"(*w)
+		: "w"(wk));
 }
 
 /* W[t..t+3] from the sixteen words before: s0 of W[t-15..] + W[t-16..], then s1 of the two before each + W[t-7..]. */
@@ -32,29 +38,29 @@ INLINE uint32x4_t schedule(uint32x4_t w0, uint32x4_t w4, uint32x4_t w8, uint32x4
 }
 
 /*
- * The 64 rounds of FIPS 180-4 6.2.2; w0..w3 hold the block as sixteen host-order words. The constants are read for each block:
- * half of all registers, if the compiler kept them there.
+ * The 64 rounds of FIPS 180-4 6.2.2; w0..w3 hold the block as sixteen host-order words. The constants are read for each
+ * block: half of all registers, if the compiler kept them there.
  */
 INLINE void rounds64(struct state *s, uint32x4_t w0, uint32x4_t w1, uint32x4_t w2, uint32x4_t w3)
 {
 	const uint32_t *k = smb3sign_sha256_k;
 
-	PIN_POINTER(k);
-	rounds4(s, w0, k);
-	rounds4(s, w1, k + 4);
-	rounds4(s, w2, k + 8);
-	rounds4(s, w3, k + 12);
+	__asm__("" : "+r"(k), "+w"(s->abcd)); /* PIN_POINTER, for each block anew */
+	rounds4(s, &w0, k);
+	rounds4(s, &w1, k + 4);
+	rounds4(s, &w2, k + 8);
+	rounds4(s, &w3, k + 12);
 #pragma GCC unroll 3
 	for (int i = 0; i < 3; i++) {
 		k += 16;
 		w0 = schedule(w0, w1, w2, w3);
-		rounds4(s, w0, k);
+		rounds4(s, &w0, k);
 		w1 = schedule(w1, w2, w3, w0);
-		rounds4(s, w1, k + 4);
+		rounds4(s, &w1, k + 4);
 		w2 = schedule(w2, w3, w0, w1);
-		rounds4(s, w2, k + 8);
+		rounds4(s, &w2, k + 8);
 		w3 = schedule(w3, w0, w1, w2);
-		rounds4(s, w3, k + 12);
+		rounds4(s, &w3, k + 12);
 	}
 }
 
@@ -99,8 +105,8 @@ static void blocks(uint32_t state[8], const uint8_t *p, size_t nblk)
 }
 
 /*
- * The first block behind one of the key's states. The state is read again for the final addition: kept meanwhile it might be
- * spilled, and a copy on the stack outlives the key.
+ * The first block behind one of the key's states. The state is read again for the final addition: kept meanwhile it
+ * might be spilled, and a copy on the stack outlives the key.
  */
 INLINE struct state compress_from(const uint32_t h[8], uint32x4_t w0, uint32x4_t w1, uint32x4_t w2, uint32x4_t w3)
 {
@@ -136,8 +142,8 @@ INLINE void compress_tail(struct state *s, const uint8_t *p, size_t n, uint64_t 
 	compress(s, w0, w1, w2, vorrq_u32(w3, length));
 }
 
-static void hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const uint8_t *body, size_t len,
-		 uint8_t tag[16])
+static struct smb3sign_tag hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+				const uint8_t *body, size_t len)
 {
 	/* The outer block's padding; 64 + 32 bytes in bits. */
 	static const uint32_t padding[8] = {0x80000000, 0, 0, 0, 0, 0, 0, (64 + 32) * 8};
@@ -155,7 +161,7 @@ static void hmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set
 
 	/* The inner hash's words as they are. */
 	s = compress_from(secret->outer, s.abcd, s.efgh, vld1q_u32(padding), vld1q_u32(padding + 4));
-	store(tag, vrev32q_u8(vreinterpretq_u8_u32(s.abcd)));
+	return tag_of(vrev32q_u8(vreinterpretq_u8_u32(s.abcd)));
 }
 
 const struct smb3sign_sha256 smb3sign_sha256_ce = {

@@ -4,8 +4,8 @@
  *
  * The state lies in four registers, (a, b), (c, d), (e, f) and (g, h). Two rounds t, t+1: SHA512H makes of
  *     (g + W[t+1] + K[t+1], h + W[t] + K[t])
- * the two T1 of FIPS 180-4 6.4.2, from (f, g) and (d, e), (c, d) added being the new (e, f); SHA512H2 adds T2 of each from
- * (c, d) and (a, b), which gives the new (a, b). Everything else moves on by two.
+ * the two T1 of FIPS 180-4 6.4.2, from (f, g) and (d, e), (c, d) added being the new (e, f); SHA512H2 adds T2 of each
+ * from (c, d) and (a, b), which gives the new (a, b). Everything else moves on by two.
  */
 #include "../../kernels.h"
 #include "../../cpu.h"
