@@ -17,7 +17,7 @@
  *     a b = a1 b1 x^128 + ((a1 + a0)(b1 + b0) + a1 b1 + a0 b0) x^64 + a0 b0.
  * The sums a1 + a0 of two blocks share a vector, ZIP1 + ZIP2; those of the powers stand in the table likewise. So the
  * price is three instructions a pair, the gain one PMULL and one XOR a block. By llvm-mca's models 16 blocks take 73
- * cycles on a Neoverse N1, 77 with four products a block; with EOR3 31 on a V1 or V2 against 33, 75 on an N2 against 98.
+ * cycles on a Neoverse N1, 77 with four products a block; with EOR3 31 on a V1 or V2, not 33, and 75 on an N2, not 98.
  *
  * One reduction for many blocks: acc after n blocks is X1 H^n + X2 H^(n-1) + ... + Xn H (acc added to X1), so the three
  * partial products of all blocks are added up first and reduced once.

@@ -18,7 +18,7 @@ struct state {
 };
 
 /*
- * Four rounds with the schedule words w and the constants at k. SHA256H writes over the (a, b, c, d) that SHA256H2 needs
+ * Four rounds with the schedule words w and the constants at k. SHA256H writes over (a, b, c, d), which SHA256H2 needs
  * too. The copy is for the latter: compilers give it to SHA256H, which makes the chain an eighth longer, so they get no
  * choice. Nor may they write the schedule over w before this is done, for which gcc would make copies of it.
  */
