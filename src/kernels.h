@@ -4,8 +4,8 @@
  * needs; the lists in kernels.c are best first, and a key takes the first whose needs are met (key.c).
  *
  * Contract of every function here: any alignment, but that of round keys and tables, which is KEY_ALIGN; never a read or
- * write outside the bytes it is given; no allocation, no
- * globals but constants, no branch and no address that depends on data or key. nblk >= 1 unless said otherwise.
+ * write outside the bytes it is given; no allocation, no globals but constants, no branch and no address that depends on
+ * data or key. nblk >= 1 unless said otherwise.
  */
 #ifndef SMB3SIGN_KERNELS_H
 #define SMB3SIGN_KERNELS_H
