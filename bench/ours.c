@@ -51,16 +51,15 @@ static void add_cmac(struct ours *list, size_t *n, const char *filter)
 			add(list, n, SMB3SIGN_AES_CMAC, &(struct smb3sign_choice){.aes = *k}, filter);
 }
 
-/* Each GHASH with the AES it has inside; one that has none with the portable AES, the last of its list. */
+/* Each GHASH with the AES it has inside; one that has none with the first AES that needs no more than it does. */
 static void add_gmac(struct ours *list, size_t *n, const char *filter)
 {
-	const struct smb3sign_aes *const *portable = smb3sign_aes_kernels;
-
-	while (portable[1])
-		portable++;
 	for (const struct smb3sign_ghash *const *k = smb3sign_ghash_kernels; *k; k++) {
-		const struct smb3sign_aes *aes = (*k)->aes ? (*k)->aes : *portable;
+		const struct smb3sign_aes *const *least = smb3sign_aes_kernels, *aes;
 
+		while ((*least)->needs & ~(*k)->needs)
+			least++;
+		aes = (*k)->aes ? (*k)->aes : *least;
 		if (smb3sign_kernel_usable((*k)->needs | aes->needs))
 			add(list, n, SMB3SIGN_AES_GMAC, &(struct smb3sign_choice){.aes = aes, .ghash = *k}, filter);
 	}

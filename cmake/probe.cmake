@@ -19,6 +19,7 @@ function(smb3sign_probe kernel target intrinsic)
 endfunction()
 
 set(smb3sign_left_out)
+smb3sign_probe(SSSE3 "ssse3" "_mm_shuffle_epi8(a, b)")
 smb3sign_probe(AES_NI "aes,sse4.1" "_mm_aesenc_si128(a, b)")
 smb3sign_probe(PCLMUL "aes,pclmul,sse4.1" "_mm_clmulepi64_si128(a, b, 16)")
 smb3sign_probe(VPCLMUL "avx2,vpclmulqdq" "_mm256_castsi256_si128(_mm256_clmulepi64_epi128(_mm256_set_m128i(a, b), _mm256_set_m128i(b, a), 16))")

@@ -12,6 +12,9 @@ const struct smb3sign_aes *const smb3sign_aes_kernels[] = {
 #ifdef SMB3SIGN_X86_AES_NI
 	&smb3sign_aes_ni,
 #endif
+#ifdef SMB3SIGN_X86_SSSE3
+	&smb3sign_aes_ssse3,
+#endif
 #ifdef SMB3SIGN_ARM64_CE
 	&smb3sign_aes_ce,
 #endif
@@ -27,6 +30,9 @@ const struct smb3sign_ghash *const smb3sign_ghash_kernels[] = {
 #endif
 #ifdef SMB3SIGN_X86_PCLMUL
 	&smb3sign_ghash_pclmul,
+#endif
+#ifdef SMB3SIGN_X86_SSSE3
+	&smb3sign_ghash_ssse3,
 #endif
 #ifdef SMB3SIGN_ARM64_SHA3
 	&smb3sign_ghash_pmull_eor3,
@@ -68,6 +74,9 @@ const char smb3sign_kernels_left_out[] = ""
 #endif
 #ifndef SMB3SIGN_X86_VPCLMUL
 					 " aes=vaes"
+#endif
+#ifndef SMB3SIGN_X86_SSSE3
+					 " aes=ssse3 ghash=ssse3"
 #endif
 #ifndef SMB3SIGN_X86_AVX512
 					 " ghash=avx512"

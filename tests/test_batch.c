@@ -285,7 +285,7 @@ START_TEST(test_width)
 	ck_assert_uint_eq(smb3sign_batch_width(NULL), 0);
 	for (size_t i = 0; i < KEYS; i++) {
 		const struct smb3sign_key *key = keys[i];
-		size_t width = key->ghash                         ? key->ghash->width
+		size_t width = key->ghash                         ? (key->message ? key->ghash->width : 0)
 			       : key->alg == SMB3SIGN_HMAC_SHA256 ? key->k.sha256->width
 								  : key->k.aes->width;
 

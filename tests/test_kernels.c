@@ -6,6 +6,7 @@
  */
 #include <openssl/evp.h>
 
+#include "arch/x86/aes_ssse3.h"
 #include "kernels.h"
 #include "key.h"
 #include "smb2.h"
@@ -961,6 +962,128 @@ START_TEST(test_sha_memory)
 }
 END_TEST
 
+#ifdef SMB3SIGN_X86_SSSE3
+/* ---- The constants of aes_ssse3.c, from the definitions at its head and those of FIPS 197 ---- */
+
+/* FIPS 197 4.2. */
+static uint8_t gf_mul(uint8_t a, uint8_t b)
+{
+	unsigned product = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		product ^= (b >> i & 1) * ((unsigned)a << i);
+	for (unsigned i = 15; i >= 8; i--)
+		product ^= (product >> i & 1) * (0x11bu << (i - 8));
+	return (uint8_t)product;
+}
+
+static uint8_t gf_pow(uint8_t a, unsigned n)
+{
+	uint8_t power = 1;
+
+	while (n--)
+		power = gf_mul(power, a);
+	return power;
+}
+
+/* 1/a; of 0, 0. */
+static uint8_t gf_inv(uint8_t a)
+{
+	return gf_pow(a, 254);
+}
+
+/* FIPS 197 5.1.1, the matrix alone. */
+static uint8_t affine(uint8_t b)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < 5; i++)
+		sum ^= (unsigned)b << i | (unsigned)b >> (8 - i);
+	return (uint8_t)sum;
+}
+
+static const uint8_t tower_s = 0x5c, tower_u = 0x12;
+
+/* The nibble n as a byte; it has 16 values, which the tables' indices and entries stand for. */
+static uint8_t in_subfield(unsigned n)
+{
+	uint8_t sum = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		if (n >> i & 1)
+			sum ^= gf_pow(tower_s, i);
+	return sum;
+}
+
+/* The byte that 16 i + k encodes. */
+static uint8_t decoded(unsigned code)
+{
+	uint8_t i = in_subfield(code >> 4), j = i ^ in_subfield(code & 15);
+
+	return gf_mul(i, tower_u) ^ gf_mul(j, gf_pow(tower_u, 16));
+}
+
+static void expect_entry(const char *table, unsigned i, unsigned got, unsigned want)
+{
+	if (got != want)
+		ck_abort_msg("%s[%u] is %02x, not %02x", table, i, got, want);
+}
+
+START_TEST(test_ssse3_tower)
+{
+	const struct smb3sign_aes_ssse3_tables *t = &smb3sign_aes_ssse3_tables;
+	const uint8_t norm = gf_pow(tower_u, 17);
+
+	ck_assert_uint_eq(gf_pow(tower_s, 4) ^ tower_s ^ 1, 0);
+	ck_assert_uint_eq(tower_u ^ gf_pow(tower_u, 16), 1);
+	for (unsigned n = 0; n < 16; n++) {
+		uint8_t inverse = gf_inv(in_subfield(n));
+		uint8_t sub_p = affine(gf_mul(norm ^ gf_pow(tower_u, 16), inverse));
+		uint8_t sub_q = affine(gf_mul(norm ^ tower_u, inverse));
+
+		if (n) {
+			ck_assert_uint_lt(t->inv[n] | t->a_inv[n], 16);
+			expect_entry("inv", n, in_subfield(t->inv[n]), inverse);
+			expect_entry("a_inv", n, in_subfield(t->a_inv[n]), gf_mul(gf_inv(norm), inverse));
+		} else {
+			expect_entry("inv", n, t->inv[n], 0x80);
+			expect_entry("a_inv", n, t->a_inv[n], 0x80);
+		}
+		expect_entry("sub_p", n, decoded(t->sub_p[n]), sub_p);
+		expect_entry("sub_q", n, decoded(t->sub_q[n]), sub_q);
+		expect_entry("double_p", n, decoded(t->double_p[n]), gf_mul(2, sub_p));
+		expect_entry("double_q", n, decoded(t->double_q[n]), gf_mul(2, sub_q));
+		expect_entry("encode_low", n, decoded(t->encode_low[n]), n);
+		expect_entry("encode_high", n, decoded(t->encode_high[n]), 16 * n);
+		expect_entry("decode_low", n, t->decode_low[n], decoded(n));
+		expect_entry("decode_high", n, t->decode_high[n], decoded(16 * n));
+	}
+	for (unsigned n = 0; n < 10; n++)
+		expect_entry("rcon", n, decoded(t->rcon[n]), gf_pow(2, n));
+	expect_entry("c63", 0, decoded(t->c63), 0x63);
+}
+END_TEST
+
+/* What ShiftRows (FIPS 197 5.1.2) would still have to move: n of them owed, row r, column c stands at column c + n r. */
+START_TEST(test_ssse3_places)
+{
+	const struct smb3sign_aes_ssse3_tables *t = &smb3sign_aes_ssse3_tables;
+
+	for (unsigned n = 0; n < 4; n++) {
+		for (unsigned i = 0; i < 16; i++) {
+			unsigned r = i % 4, c = i / 4, next = (r + 1) % 4, previous = (r + 3) % 4;
+			unsigned here = 4 * ((c + n * r) % 4) + r;
+
+			expect_entry("owe", here, t->owe[n][here], i);
+			expect_entry("next", here, t->row[n].next[here], 4 * ((c + n * next) % 4) + next);
+			expect_entry("previous", here, t->row[n].previous[here],
+				     4 * ((c + n * previous) % 4) + previous);
+		}
+	}
+}
+END_TEST
+#endif
+
 /* ---- The lists ---- */
 
 /*
@@ -1040,6 +1163,11 @@ int main(void)
 	tcase_add_test(tc, test_sha_published);
 	tcase_add_test(tc, test_sha_openssl);
 	tcase_add_test(tc, test_sha_memory);
+#ifdef SMB3SIGN_X86_SSSE3
+	tc = add_case(s, "ssse3");
+	tcase_add_test(tc, test_ssse3_tower);
+	tcase_add_test(tc, test_ssse3_places);
+#endif
 	tc = add_case(s, "lists");
 	tcase_add_test(tc, test_lists);
 	return run_suite(s);

@@ -182,7 +182,8 @@ ISA static void setkey(void *table, const uint8_t h[16])
 	struct table *t = table;
 	__m128i h1 = times_x(reverse(load(h))), hn = h1;
 
-	memset(t->h[0].power[POWERS + WIDTH - 1], 0, 16);
+	for (size_t i = 0; i <= KEEP_SUMS; i++)
+		memset(t->h[i].power[POWERS + WIDTH - 1], 0, 16);
 	set_powers(t, 1, vec_of(h1));
 	for (size_t n = 2; n <= WIDTH; n++) {
 		hn = vec_sum(multiply(vec_of(hn), vec_of(h1)));

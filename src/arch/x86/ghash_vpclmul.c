@@ -132,7 +132,7 @@ ISA INLINE __m128i last_block(const uint8_t *body, size_t len)
 
 const struct smb3sign_ghash smb3sign_ghash_vpclmul = {
 	.name = "vpclmul",
-	.needs = SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_PCLMUL | SMB3SIGN_CPU_AVX2,
+	.needs = SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_PCLMUL | SMB3SIGN_CPU_AVX2 | SMB3SIGN_CPU_SSSE3,
 	.table_size = sizeof(struct table),
 	.setkey = setkey,
 	.blocks = blocks,

@@ -9,6 +9,9 @@
 
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #define SMB3SIGN_X86
+#ifndef SMB3SIGN_WITHOUT_SSSE3
+#define SMB3SIGN_X86_SSSE3
+#endif
 #ifndef SMB3SIGN_WITHOUT_AES_NI
 #define SMB3SIGN_X86_AES_NI
 #endif
@@ -43,6 +46,7 @@
 #include "../../util.h"
 
 #define TARGET(isa) __attribute__((target(isa)))
+#define NOINLINE    static __attribute__((noinline))
 
 /* As PIN_POINTER: gcc would reorder a sum of vectors, and spill what it then has to keep. */
 #define PIN_VECTOR(v) __asm__("" : "+x"(v))
@@ -55,6 +59,17 @@ TARGET("sse2") INLINE __m128i load(const void *p)
 TARGET("sse2") INLINE void store(void *p, __m128i v)
 {
 	_mm_storeu_si128((__m128i *)p, v);
+}
+
+/* The halves of every byte. */
+TARGET("sse2") INLINE __m128i low_nibbles(__m128i v)
+{
+	return _mm_and_si128(v, _mm_set1_epi8(0x0f));
+}
+
+TARGET("sse2") INLINE __m128i high_nibbles(__m128i v)
+{
+	return low_nibbles(_mm_srli_epi16(v, 4));
 }
 
 /* n bytes, 1 <= n <= 15, zeros behind them. */
