@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <openssl/core_names.h>
@@ -187,6 +188,42 @@ uint32_t get_le32(const void *p)
 	const uint8_t *b = p;
 
 	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+enum { STACK = 64 * 1024, PAINT = 0xa5 };
+
+static uint8_t own_stack[STACK] __attribute__((aligned(64)));
+static ucontext_t outside, inside;
+static void (*inside_call)(void);
+
+static void run_inside(void)
+{
+	inside_call();
+}
+
+size_t on_painted_stack(void (*call)(void))
+{
+	size_t untouched = 0;
+
+	memset(own_stack, PAINT, sizeof(own_stack));
+	inside_call = call;
+	ck_assert_int_eq(getcontext(&inside), 0);
+	inside.uc_stack.ss_sp = own_stack;
+	inside.uc_stack.ss_size = sizeof(own_stack);
+	inside.uc_link = &outside;
+	makecontext(&inside, run_inside, 0);
+	ck_assert_int_eq(swapcontext(&outside, &inside), 0);
+	while (untouched < STACK && own_stack[untouched] == PAINT)
+		untouched++;
+	return STACK - untouched;
+}
+
+int stack_holds(const void *bytes, size_t n)
+{
+	for (size_t i = 0; i + n <= STACK; i++)
+		if (memcmp(own_stack + i, bytes, n) == 0)
+			return 1;
+	return 0;
 }
 
 void make_header(void *hdr, unsigned command, uint32_t flags, uint64_t message_id, uint64_t session_id)

@@ -15,6 +15,18 @@
 /* Check writes down the place of each assertion that holds, a system call each; these suites make millions. */
 #define _mark_point(file, line) ((void)0)
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define INSTRUMENTED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define INSTRUMENTED 1
+#endif
+#endif
+/* Frames and times of the code as it is shipped: not at -O0, not with sanitizers, not under an emulator. */
+#if defined(__OPTIMIZE__) && !defined(INSTRUMENTED)
+#define AS_SHIPPED 1
+#endif
+
 /* ---- Random test data: the same in every run (the seed is printed when SMB3SIGN_TEST_SEED sets another). */
 void rng_fill(void *p, size_t n);
 uint64_t rng_u64(void);
@@ -30,6 +42,11 @@ uint8_t *guard_end(size_t n);
 uint8_t *guard_start(size_t n);
 void guard_readonly(const void *p);
 void guard_free_all(void);
+
+/* ---- The stack: runs call on one of its own that is painted first, and returns how many bytes deep it was written to;
+ * afterwards stack_holds tells whether the bytes are anywhere on it. */
+size_t on_painted_stack(void (*call)(void));
+int stack_holds(const void *bytes, size_t n);
 
 /* ---- Messages. A header with the given fields, plausible credits, random Signature; all else zero. */
 void make_header(void *hdr, unsigned command, uint32_t flags, uint64_t message_id, uint64_t session_id);

@@ -9,24 +9,11 @@
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "cpu.h"
 #include "key.h"
 #include "support.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INSTRUMENTED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define INSTRUMENTED 1
-#endif
-#endif
-/* Frames of the code as it is shipped: not at -O0, not with sanitizers. Its times too, but for emulators. */
-#if defined(__OPTIMIZE__) && !defined(INSTRUMENTED)
-#define AS_SHIPPED 1
-#endif
 
 enum { ALGS = 3 };
 
@@ -330,43 +317,21 @@ END_TEST
 #ifdef AS_SHIPPED
 /* ---- The stack ---- */
 
-/*
- * Calls run on a stack of their own that is painted first: how deep they went, and what they left there. Everything has run
- * once before, so that the dynamic linker's work is not counted.
- */
-enum { STACK = 64 * 1024, PAINT = 0xa5 };
-
-static uint8_t own_stack[STACK] __attribute__((aligned(64)));
-static ucontext_t outside, inside;
-static void (*inside_call)(void);
 static smb3sign_key *stack_placed, *stack_made; /* by the call, and ended outside: that would overwrite its traces */
 
-static void run_inside(void)
-{
-	inside_call();
-}
-
+/* Everything has run once before, so that the dynamic linker's work is not counted. */
 static size_t stack_depth(void (*call)(void))
 {
-	size_t untouched = 0;
+	size_t depth = 0;
 
 	for (int round = 0; round < 2; round++) {
-		memset(own_stack, PAINT, sizeof(own_stack));
-		inside_call = call;
-		ck_assert_int_eq(getcontext(&inside), 0);
-		inside.uc_stack.ss_sp = own_stack;
-		inside.uc_stack.ss_size = sizeof(own_stack);
-		inside.uc_link = &outside;
-		makecontext(&inside, run_inside, 0);
-		ck_assert_int_eq(swapcontext(&outside, &inside), 0);
+		depth = on_painted_stack(call);
 		smb3sign_key_wipe(stack_placed);
 		stack_placed = NULL;
 		smb3sign_key_free(stack_made);
 		stack_made = NULL;
 	}
-	while (untouched < STACK && own_stack[untouched] == PAINT)
-		untouched++;
-	return STACK - untouched;
+	return depth;
 }
 
 static unsigned stack_alg;
@@ -498,14 +463,6 @@ START_TEST(test_stack_bound)
 	}
 }
 END_TEST
-
-static int stack_holds(const uint8_t *bytes, size_t n)
-{
-	for (size_t i = 0; i + n <= STACK; i++)
-		if (memcmp(own_stack + i, bytes, n) == 0)
-			return 1;
-	return 0;
-}
 
 /* No call leaves the raw key or the derived one on the stack; an AES key is its own first round key. */
 START_TEST(test_stack_keys)
