@@ -22,7 +22,7 @@
 #define INSTRUMENTED 1
 #endif
 #endif
-/* Frames and times of the code as it is shipped: not at -O0, not with sanitizers, not under an emulator. */
+/* Frames of the code as it is shipped: not at -O0, not with sanitizers. */
 #if defined(__OPTIMIZE__) && !defined(INSTRUMENTED)
 #define AS_SHIPPED 1
 #endif

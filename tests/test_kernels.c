@@ -11,6 +11,7 @@
 #include "key.h"
 #include "smb2.h"
 #include "support.h"
+#include "util.h"
 
 /* ---- Chains of 16-byte blocks under a key: CBC-MAC and GHASH ---- */
 
@@ -1081,6 +1082,234 @@ START_TEST(test_ssse3_places)
 		}
 	}
 }
+/* ---- SHA-256 of several messages side by side ---- */
+
+enum { LANES_MAX = 16, LANES_BLOCKS_MAX = 300 };
+
+static void each_sha256_lanes(void (*fn)(const struct smb3sign_sha256 *k))
+{
+	for (size_t i = 0; smb3sign_sha256_kernels[i]; i++) {
+		const struct smb3sign_sha256 *k = smb3sign_sha256_kernels[i];
+
+		if (!smb3sign_kernel_usable(k->needs) || !k->blocks_lanes)
+			continue;
+		ck_assert_uint_ge(k->width, 2);
+		ck_assert_uint_le(k->width, LANES_MAX);
+		fn(k);
+	}
+}
+
+/*
+ * Calls the kernel for n lanes whose states and blocks are set, and holds each to what the kernel itself and the portable
+ * one make of it alone. The lanes are a copy directly before or directly behind memory that cannot be touched.
+ */
+static void run_lanes(const struct smb3sign_sha256 *k, struct smb3sign_lane *lanes, size_t n, size_t nblk)
+{
+	const size_t size = n * sizeof(*lanes);
+	void *guarded = (n + nblk) % 2 ? guard_start(size) : guard_end(size);
+	struct smb3sign_lane *copy = guarded;
+
+	memcpy(copy, lanes, size);
+	k->blocks_lanes(copy, n, nblk);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t alone[8], portable[8];
+
+		memcpy(alone, lanes[i].state, sizeof(alone));
+		memcpy(portable, lanes[i].state, sizeof(portable));
+		k->blocks(alone, lanes[i].p, nblk);
+		smb3sign_sha256_portable.blocks(portable, lanes[i].p, nblk);
+		if (memcmp(copy[i].state, alone, sizeof(alone)) || memcmp(alone, portable, sizeof(alone)))
+			ck_abort_msg("SHA-256 %s: lane %zu of %zu is wrong after %zu blocks", k->name, i, n, nblk);
+		ck_assert_ptr_eq(copy[i].p, lanes[i].p);
+		ck_assert_ptr_eq(copy[i].rk, lanes[i].rk);
+	}
+	memcpy(lanes, copy, size);
+}
+
+/* Blocks at all addresses, each lane's between two pages that cannot be touched, or one of the two directly beside it. */
+static void check_lanes_memory(const struct smb3sign_sha256 *k)
+{
+	static const size_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64, 255};
+
+	for (size_t n = 1; n <= k->width; n++) {
+		for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+			for (size_t at = 0; at < 64 + 2; at++) {
+				struct smb3sign_lane lanes[LANES_MAX];
+				size_t size = 64 * counts[c];
+
+				if (counts[c] > 9 && at % 11)
+					continue;
+				rng_fill(lanes, sizeof(lanes));
+				for (size_t i = 0; i < n; i++) {
+					if (at < 64)
+						lanes[i].p = guard_start(size + 64) + (at + 5 * i) % 64;
+					else
+						lanes[i].p = (at + i) % 2 ? guard_start(size) : guard_end(size);
+					guard_readonly(lanes[i].p);
+				}
+				run_lanes(k, lanes, n, counts[c]);
+				guard_free_all();
+			}
+		}
+	}
+}
+
+START_TEST(test_lanes_memory)
+{
+	each_sha256_lanes(check_lanes_memory);
+}
+END_TEST
+
+/* Lanes that read the same blocks from different states, and overlapping ones; twice, for the states go on. */
+static void check_lanes_shared(const struct smb3sign_sha256 *k)
+{
+	static uint8_t p[64 * 9 + LANES_MAX];
+
+	for (size_t n = 2; n <= k->width; n++) {
+		for (size_t i = 0; i < 100; i++) {
+			struct smb3sign_lane lanes[LANES_MAX];
+			size_t nblk = 1 + i % 9;
+
+			rng_fill(p, sizeof(p));
+			rng_fill(lanes, sizeof(lanes));
+			for (size_t j = 0; j < n; j++)
+				lanes[j].p = p + (i % 2 ? rng_below(LANES_MAX) : 0);
+			run_lanes(k, lanes, n, nblk);
+			run_lanes(k, lanes, n, nblk);
+		}
+		guard_free_all();
+	}
+}
+
+START_TEST(test_lanes_shared)
+{
+	each_sha256_lanes(check_lanes_shared);
+}
+END_TEST
+
+/* Whole messages against OpenSSL, of as many blocks in all lanes, in one call or in two. */
+static void check_lanes_openssl(const struct smb3sign_sha256 *k)
+{
+	const struct sha s = {k, k->name, 64, 4};
+	static uint8_t msg[64 * LANES_BLOCKS_MAX];
+
+	for (size_t i = 0; i < 300; i++) {
+		size_t n = 1 + i % k->width, full = i < 250 ? i / k->width : rng_below(LANES_BLOCKS_MAX);
+		size_t nblk = 0, first;
+		struct smb3sign_lane lanes[LANES_MAX];
+		uint8_t want[LANES_MAX][32], digest[64], *padded[LANES_MAX];
+
+		for (size_t j = 0; j < n; j++) {
+			size_t len = 64 * full + rng_below(64 - 8);
+
+			rng_fill(msg, len);
+			ck_assert_int_eq(EVP_Digest(msg, len, want[j], NULL, EVP_sha256(), NULL), 1);
+			lanes[j].p = padded[j] = sha_padded(&s, msg, len, &nblk);
+			ck_assert_uint_eq(nblk, full + 1);
+			sha_init(&s, lanes[j].state);
+		}
+		first = i % 2 ? rng_below(nblk) : 0;
+		if (first)
+			k->blocks_lanes(lanes, n, first);
+		for (size_t j = 0; j < n; j++)
+			lanes[j].p += 64 * first;
+		k->blocks_lanes(lanes, n, nblk - first);
+		for (size_t j = 0; j < n; j++) {
+			sha_digest(&s, lanes[j].state, digest);
+			if (memcmp(digest, want[j], 32))
+				ck_abort_msg("SHA-256 %s: wrong digest in lane %zu of %zu, %zu blocks", k->name, j, n,
+					     nblk);
+			free(padded[j]);
+		}
+	}
+}
+
+START_TEST(test_lanes_openssl)
+{
+	each_sha256_lanes(check_lanes_openssl);
+}
+END_TEST
+
+#ifdef AS_SHIPPED
+/* The call that runs on the painted stack. */
+static const struct smb3sign_sha256 *stack_kernel;
+static struct smb3sign_lane stack_lanes[LANES_MAX];
+static size_t stack_n, stack_nblk;
+
+static void call_blocks_lanes(void)
+{
+	stack_kernel->blocks_lanes(stack_lanes, stack_n, stack_nblk);
+}
+
+/* Two neighbours of 32-bit words in either order, as they stand in any arrangement of a state or a block in registers. */
+static int stack_holds_words(const uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i + 1 < count; i += 2) {
+		const uint32_t swapped[2] = {words[i + 1], words[i]};
+
+		if (stack_holds(words + i, 8) || stack_holds(swapped, 8))
+			return 1;
+	}
+	return 0;
+}
+
+/* FIPS 180-4 6.2.2 step 1: the message schedule, of which any sixteen words give the block. */
+static void schedule_of(uint32_t w[64], const uint8_t *block)
+{
+	for (size_t t = 0; t < 16; t++)
+		w[t] = load_be32(block + 4 * t);
+	for (size_t t = 16; t < 64; t++) {
+		uint32_t s0 = ror32(w[t - 15], 7) ^ ror32(w[t - 15], 18) ^ w[t - 15] >> 3;
+		uint32_t s1 = ror32(w[t - 2], 17) ^ ror32(w[t - 2], 19) ^ w[t - 2] >> 10;
+
+		w[t] = w[t - 16] + s0 + w[t - 7] + s1;
+	}
+}
+
+/*
+ * Nothing of the lanes stays on the stack: no state before, between or after the blocks, nothing of the last block, which
+ * in HMAC's outer hash is the inner one.
+ */
+static void check_lanes_stack(const struct smb3sign_sha256 *k)
+{
+	static uint8_t p[LANES_MAX][64 * 4];
+
+	stack_kernel = k;
+	for (stack_n = 1; stack_n <= k->width; stack_n++) {
+		for (stack_nblk = 1; stack_nblk <= 4; stack_nblk++) {
+			uint32_t states[LANES_MAX][8];
+
+			rng_fill(p, sizeof(p));
+			rng_fill(states, sizeof(states));
+			for (size_t i = 0; i < stack_n; i++) {
+				memcpy(stack_lanes[i].state, states[i], sizeof(states[i]));
+				stack_lanes[i].p = p[i];
+			}
+			on_painted_stack(call_blocks_lanes);
+			for (size_t i = 0; i < stack_n; i++) {
+				const uint8_t *last = p[i] + 64 * (stack_nblk - 1);
+				uint32_t w[64];
+
+				for (size_t b = 0; b <= stack_nblk; b++) {
+					ck_assert_msg(!stack_holds_words(states[i], 8),
+						      "%s left lane %zu of %zu's state after %zu of %zu blocks",
+						      k->name, i, stack_n, b, stack_nblk);
+					if (b < stack_nblk)
+						smb3sign_sha256_portable.blocks(states[i], p[i] + 64 * b, 1);
+				}
+				ck_assert_int_eq(memcmp(states[i], stack_lanes[i].state, sizeof(states[i])), 0);
+				schedule_of(w, last);
+				ck_assert_msg(!stack_holds_words(w, 64) && !stack_holds(last, 8),
+					      "%s left the last block in lane %zu of %zu", k->name, i, stack_n);
+			}
+		}
+	}
+}
+
+START_TEST(test_lanes_stack)
+{
+	each_sha256_lanes(check_lanes_stack);
+}
 END_TEST
 #endif
 
@@ -1121,6 +1350,7 @@ START_TEST(test_lists)
 	for (size_t i = 0; smb3sign_sha256_kernels[i]; i++) {
 		sha256 = smb3sign_sha256_kernels[i];
 		ck_assert_int_eq(sha256->needs == 0, !smb3sign_sha256_kernels[i + 1]);
+		ck_assert_int_eq(sha256->blocks_lanes != NULL, sha256->width > 1);
 		if (!best_sha256 && smb3sign_kernel_usable(sha256->needs))
 			best_sha256 = sha256;
 	}
@@ -1167,6 +1397,12 @@ int main(void)
 	tc = add_case(s, "ssse3");
 	tcase_add_test(tc, test_ssse3_tower);
 	tcase_add_test(tc, test_ssse3_places);
+	tc = add_case(s, "sha256 lanes");
+	tcase_add_test(tc, test_lanes_memory);
+	tcase_add_test(tc, test_lanes_shared);
+	tcase_add_test(tc, test_lanes_openssl);
+#ifdef AS_SHIPPED
+	tcase_add_test(tc, test_lanes_stack);
 #endif
 	tc = add_case(s, "lists");
 	tcase_add_test(tc, test_lists);

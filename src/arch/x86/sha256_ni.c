@@ -123,6 +123,10 @@ const struct smb3sign_sha256 smb3sign_sha256_ni = {
 	.needs = SMB3SIGN_CPU_SHA | SMB3SIGN_CPU_SSE41 | SMB3SIGN_CPU_SSSE3,
 	.blocks = blocks,
 	.hmac = hmac,
+#ifdef SHA_NI_LANES
+	.blocks_lanes = smb3sign_sha256_ni_lanes,
+	.width = SHA_NI_LANES,
+#endif
 };
 
 #endif

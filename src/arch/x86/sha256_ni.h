@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SHA-256's compression function with the SHA extensions (Intel SDM volume 2B, SHA256RNDS2) as inline parts: for one
- * message in sha256_ni.c.
+ * message in sha256_ni.c, for several side by side in sha256_ni_lanes.c.
  *
  * SHA256RNDS2 does two rounds on the state split as (A, B, E, F) and (C, D, G, H), and hands back the new (A, B, E, F); the
  * old one becomes (C, D, G, H). So a block is 32 of them in a row, which is the limit of one message: the message schedule
@@ -14,6 +14,12 @@
 #include "x86.h"
 
 #ifdef SMB3SIGN_X86_SHA_NI
+
+/* Several messages need sixteen registers: of eight, some would hold states in turn, and be spilled. */
+#ifdef __x86_64__
+#define SHA_NI_LANES 4
+void smb3sign_sha256_ni_lanes(struct smb3sign_lane *lanes, size_t n, size_t nblk);
+#endif
 
 #define SHA_NI TARGET("sha,sse4.1")
 
