@@ -9,11 +9,11 @@
  *     last_block          the bytes of a body in its last block, zeros behind them; len >= 1
  */
 
+/* key: msg's, a copy, since the compiler may not look through it between rounds of AES. nonce: J0, being encrypted. */
 struct place {
 	const struct smb3sign_short *msg;
-	const struct smb3sign_key
-		*key;  /* msg's; a copy, for the compiler may not look through it between rounds of AES */
-	__m128i nonce; /* J0, on its way through AES */
+	const struct smb3sign_key *key;
+	__m128i nonce;
 };
 
 ISA INLINE struct place place_of(const struct smb3sign_short *msg)
@@ -95,7 +95,7 @@ ISA INLINE __m128i length_block(const struct place *p, size_t unused)
 /* at: bytes from the table's start. */
 ISA INLINE __m128i power_of(const struct place *p, size_t at)
 {
-	return load(table_of(p->key)->h[0].power[0] + at);
+	return load((const uint8_t *)table_of(p->key) + at);
 }
 
 ISA INLINE void add_blocks(struct products *sum, vec x, const struct place *places, size_t at)
