@@ -135,6 +135,8 @@ static void next_blocks(const struct smb3sign_chain *chain, struct smb3sign_lane
 		stage_last(chain, f, 0, n);
 		return;
 	}
+	for (; f->taken == f->segment->iov_len; f->segment++)
+		f->taken = 0;
 	here = f->segment->iov_len - f->taken;
 	nblk = (here < f->left - chain->hold ? here : f->left - chain->hold) >> chain->shift;
 	if (!nblk) {
@@ -223,7 +225,12 @@ static void advance(struct lanes *l)
 	}
 }
 
-/* Whether the messages to do with this kernel are worth it; with NULL, whether all of them would be. */
+static int valid(const smb3sign_msg *m)
+{
+	return !m->reserved && smb3sign_usable(m->key, m->hdr);
+}
+
+/* Whether the messages to do with this kernel are worth it; with NULL, whether all valid ones would be. */
 static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *kernel)
 {
 	size_t total = 0, longest = 0;
@@ -231,7 +238,7 @@ static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *ke
 	for (size_t i = 0; i < n; i++) {
 		size_t len = SMB3SIGN_HEADER_LEN;
 
-		if (kernel && (msgs[i].result != TO_DO || lanes_fn(msgs[i].key) != kernel))
+		if (kernel ? msgs[i].result != TO_DO || lanes_fn(msgs[i].key) != kernel : !valid(&msgs[i]))
 			continue;
 		for (size_t j = 0; j < msgs[i].body_cnt && msgs[i].body; j++)
 			len += msgs[i].body[j].iov_len;
@@ -350,7 +357,7 @@ NOINLINE int but_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	for (smb3sign_msg *m = msgs; m < msgs + n; m++) {
 		const smb3sign_key *key = m->key;
 
-		if (m->reserved || !smb3sign_usable(key, m->hdr)) {
+		if (!valid(m)) {
 			m->result = SMB3SIGN_E_INVAL;
 		} else if (has_shorts(key) && (!ghash || key->ghash == ghash)) {
 			ghash = key->ghash;

@@ -225,6 +225,9 @@ START_TEST(test_invalid)
 		*m = good;
 		m->key = NULL;
 		check_invalid(b.msg, 8, at, good.hdr);
+		m->body = (const smb3sign_iov *)(uintptr_t)8; /* what belongs to no key is not looked at */
+		m->body_cnt = 1;
+		check_invalid(b.msg, 8, at, good.hdr);
 		m->key = (const smb3sign_key *)(const void *)wiped;
 		check_invalid(b.msg, 8, at, good.hdr);
 		*m = good;
