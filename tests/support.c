@@ -21,6 +21,11 @@
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
 static uint64_t rng_state = 0x736d62337369676e;
 
+void rng_seed(uint64_t seed)
+{
+	rng_state = seed;
+}
+
 uint64_t rng_u64(void)
 {
 	uint64_t z = rng_state += 0x9e3779b97f4a7c15;
@@ -55,7 +60,7 @@ static void rng_seed_from_environment(void)
 
 	if (!text)
 		return;
-	rng_state = strtoull(text, NULL, 0);
+	rng_seed(strtoull(text, NULL, 0));
 	printf("SMB3SIGN_TEST_SEED=%llu\n", (unsigned long long)rng_state);
 }
 

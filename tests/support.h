@@ -28,6 +28,7 @@
 #endif
 
 /* ---- Random test data: the same in every run (the seed is printed when SMB3SIGN_TEST_SEED sets another). */
+void rng_seed(uint64_t seed);
 void rng_fill(void *p, size_t n);
 uint64_t rng_u64(void);
 size_t rng_below(size_t n); /* 0 .. n-1 */
