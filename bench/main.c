@@ -9,14 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batches.h"
 #include "bench.h"
 #include "check.h"
 #include "figures.h"
+#include "keys.h"
 #include "limits.h"
 #include "matrix.h"
 #include "origins.h"
 #include "peer.h"
-#include "scenarios.h"
+#include "queue.h"
 #include "smb3sign.h"
 #include "targets.h"
 #include "threads.h"
@@ -180,7 +182,9 @@ static void measure(const struct options *o)
 	if (!kernels)
 		die("no kernel's name has \"%s\" in it", o->kernel);
 	if (wants_all(o)) {
-		scenarios_measure(o);
+		keys_measure(o);
+		batches_measure(o);
+		queue_measure(o);
 		threads_measure(o);
 		origins_measure(o);
 	}
@@ -192,7 +196,9 @@ static void print(const struct options *o)
 		if (o->algs[alg])
 			matrix_print(alg, o);
 	if (wants_all(o)) {
-		scenarios_print(o);
+		keys_print(o);
+		batches_print(o);
+		queue_print(o);
 		threads_print(o);
 		origins_print(o);
 		targets_print(o);

@@ -9,7 +9,7 @@
 enum { L1_SHARE = 16384, MAX_COUNT = 16 };
 
 /* READ response (command 8), MessageId 5, SessionId 1, Flags SERVER_TO_REDIR and SIGNED: bench_nonce is its nonce. */
-static void make_message(uint8_t *m, size_t len)
+void make_message(uint8_t *m, size_t len)
 {
 	memcpy(m, "\xfeSMB\x40", 5);
 	m[12] = 8;
@@ -20,12 +20,16 @@ static void make_message(uint8_t *m, size_t len)
 		m[i] = (uint8_t)(7 * i + 3);
 }
 
+size_t message_stride(size_t len)
+{
+	return (len + 127) / 64 * 64;
+}
+
 void ring_make(struct ring *r, size_t len, size_t count)
 {
 	r->len = len;
 	r->mask = count - 1;
-	/* Not a multiple of 4 KiB: stores to one message should not look like stores to the next. */
-	r->stride = (len + 127) / 64 * 64;
+	r->stride = message_stride(len);
 	r->mem = new_lines(count * r->stride);
 	for (size_t i = 0; i < count; i++)
 		make_message(ring_message(r, i), len);

@@ -19,7 +19,16 @@ struct ring {
 	size_t mask; /* one less than their number, a power of two */
 };
 
-/* READ responses of len >= 64 bytes in all, not yet signed: SIGNED is set and the signature zero, as it is MACed. */
+/* A READ response of len >= 64 bytes in all, not yet signed: SIGNED is set and the signature zero, as it is MACed. m is zero. */
+void make_message(uint8_t *m, size_t len);
+
+/*
+ * Bytes from one message of this length to the next, at least one more. Not a multiple of 4 KiB for the lengths used: stores
+ * to one message should not look like stores to the next.
+ */
+size_t message_stride(size_t len);
+
+/* Such messages, all of len bytes. */
 void ring_make(struct ring *r, size_t len, size_t count);
 void ring_free(struct ring *r);
 

@@ -11,7 +11,13 @@
 #include "bench.h"
 #include "message.h"
 
-enum { BATCH = 16 };
+/* One of many messages that are handed over at once: contiguous, and with a key of its own (of peer.open). */
+struct peer_msg {
+	void *self;
+	const uint8_t *msg;
+	size_t len;
+	uint8_t tag[16];
+};
 
 struct peer {
 	const char *name;
@@ -25,8 +31,8 @@ struct peer {
 	 * The MAC of `calls` messages of the ring, one after another; the tag of the last. The nonce is set for each.
 	 */
 	void (*mac)(void *self, const struct ring *r, uint8_t tag[16], uint64_t calls);
-	/* The MACs of the ring's BATCH messages handed over at once, `calls` times. NULL: the peer cannot. */
-	void (*batch)(void *self, const struct ring *r, uint8_t tags[BATCH][16], uint64_t calls);
+	/* The MACs of n messages of one algorithm, handed over at once. NULL: the peer cannot. */
+	void (*batch)(struct peer_msg *msgs, size_t n);
 	void (*close)(void *self);
 };
 
@@ -45,6 +51,6 @@ static inline int peer_takes(const struct peer *p, unsigned alg, size_t len)
  * measure.
  */
 void peer_check(const struct peer *p, void *self, unsigned alg, const struct ring *r);
-void peer_check_batch(const struct peer *p, void *self, unsigned alg, const struct ring *r);
+void peer_check_batch(const struct peer *p, unsigned alg, struct peer_msg *msgs, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Intel's multi-buffer library. GMAC by its direct GCM call without text, the rest by jobs: one job and a flush for one
- * message, BATCH jobs and a flush for many.
+ * message, as many jobs as there are messages and a flush for many.
  *
  * Without AVX-512, the manager that init_mb_mgr_auto chooses does SHA-256 in the eight lanes of AVX2, of which one
  * message fills one. The SSE manager has SHA-NI, two streams at once, and a quicker single CMAC. So each task gets the
@@ -47,19 +47,21 @@ static IMB_MGR *new_manager(void (*init)(IMB_MGR *))
 	return m;
 }
 
+/* All tasks share the managers: they hold no keys. */
 static void choose_managers(struct self *s)
 {
-	IMB_MGR *best = new_manager(NULL);
-	int avx512 = best->used_arch == IMB_ARCH_AVX512;
+	static IMB_MGR *sse, *best;
+	int avx512;
 
-	s->one = s->many = best;
-	if (s->alg == SMB3SIGN_AES_GMAC)
-		return;
-	s->one = new_manager(init_mb_mgr_sse);
-	if (s->alg == SMB3SIGN_HMAC_SHA256 && !avx512 && (best->features & IMB_FEATURE_SHANI)) {
-		free_mb_mgr(best);
-		s->many = s->one;
+	if (!best) {
+		sse = new_manager(init_mb_mgr_sse);
+		best = new_manager(NULL);
 	}
+	avx512 = best->used_arch == IMB_ARCH_AVX512;
+	s->one = s->alg == SMB3SIGN_AES_GMAC ? best : sse;
+	s->many = best;
+	if (s->alg == SMB3SIGN_HMAC_SHA256 && !avx512 && (best->features & IMB_FEATURE_SHANI))
+		s->many = sse;
 }
 
 static void pad_state(const struct self *s, uint8_t state[32], const uint8_t key[16], uint8_t pad)
@@ -134,36 +136,37 @@ static void mac(void *self, const struct ring *r, uint8_t tag[16], uint64_t call
 	}
 }
 
-static void batch(void *self, const struct ring *r, uint8_t tags[BATCH][16], uint64_t calls)
+/* Its direct call is quicker than its GMAC jobs. */
+static void batch_gmac(struct peer_msg *msgs, size_t n)
 {
-	struct self *s = self;
+	for (size_t i = 0; i < n; i++) {
+		struct self *s = msgs[i].self;
 
-	/* Its direct call is quicker than its GMAC jobs. */
-	if (s->alg == SMB3SIGN_AES_GMAC) {
-		for (; calls; calls--)
-			for (uint64_t i = 0; i < BATCH; i++)
-				IMB_AES128_GCM_ENC(s->many, &s->gcm, &s->gcm_ctx, NULL, NULL, 0, s->nonce,
-						   ring_message(r, i), r->len, tags[i], 16);
+		IMB_AES128_GCM_ENC(s->many, &s->gcm, &s->gcm_ctx, NULL, NULL, 0, s->nonce, msgs[i].msg, msgs[i].len,
+				   msgs[i].tag, 16);
+	}
+}
+
+static void batch(struct peer_msg *msgs, size_t n)
+{
+	const struct self *first = msgs[0].self;
+	IMB_MGR *m = n > 1 ? first->many : first->one;
+
+	if (first->alg == SMB3SIGN_AES_GMAC) {
+		batch_gmac(msgs, n);
 		return;
 	}
-	for (; calls; calls--) {
-		for (uint64_t i = 0; i < BATCH; i++) {
-			fill(s, IMB_GET_NEXT_JOB(s->many), ring_message(r, i), r->len, tags[i]);
-			IMB_SUBMIT_JOB_NOCHECK(s->many);
-		}
-		while (IMB_FLUSH_JOB(s->many))
-			;
+	for (size_t i = 0; i < n; i++) {
+		fill(msgs[i].self, IMB_GET_NEXT_JOB(m), msgs[i].msg, msgs[i].len, msgs[i].tag);
+		IMB_SUBMIT_JOB_NOCHECK(m);
 	}
+	while (IMB_FLUSH_JOB(m))
+		;
 }
 
 static void close(void *self)
 {
-	struct self *s = self;
-
-	if (s->many != s->one)
-		free_mb_mgr(s->many);
-	free_mb_mgr(s->one);
-	free(s);
+	free(self);
 }
 
 /* Jobs have lengths of 16 bits (the library's own checks, which the calls above leave out, refuse more). */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Keys and many messages, one thread: how long a key takes to make, what a message costs when its key was not used for
- * a while, and what is won by handing over many messages at once. Figures are per message.
- */
+/* Keys, one thread: how long a key takes to make, and what a message costs when its key was not used for a while. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +7,7 @@
 #include "figures.h"
 #include "harness.h"
 #include "ours.h"
-#include "peer.h"
-#include "scenarios.h"
-
-enum { MAX_PEERS = 8 };
+#include "keys.h"
 
 /* ---- Making keys */
 
@@ -198,158 +192,20 @@ static void print_rotations(const struct options *o)
 	putchar('\n');
 }
 
-/* ---- Many messages at once */
-
-struct batch_task {
-	smb3sign_msg msgs[BATCH];
-	smb3sign_iov bodies[BATCH];
-	int failed;
-};
-
-static void make_batch(struct batch_task *t, const smb3sign_key *key, const struct ring *r)
+void keys_measure(const struct options *o)
 {
-	t->failed = 0;
-	for (size_t i = 0; i < BATCH; i++) {
-		uint8_t *msg = ring_message(r, i);
-
-		t->bodies[i].iov_base = msg + SMB3SIGN_HEADER_LEN;
-		t->bodies[i].iov_len = r->len - SMB3SIGN_HEADER_LEN;
-		t->msgs[i] = (smb3sign_msg){.key = key, .hdr = msg, .body = &t->bodies[i], .body_cnt = 1};
-	}
-}
-
-static void run_batch(void *arg, uint64_t calls)
-{
-	struct batch_task *t = arg;
-	int failed = 0;
-
-	for (; calls; calls--)
-		failed |= smb3sign_sign_batch(t->msgs, BATCH);
-	t->failed |= failed;
-}
-
-/* The same messages without the batch. */
-static void run_one_by_one(void *arg, uint64_t calls)
-{
-	struct batch_task *t = arg;
-	int failed = 0;
-
-	for (; calls; calls--)
-		for (size_t i = 0; i < BATCH; i++)
-			failed |= smb3sign_sign(t->msgs[i].key, t->msgs[i].hdr, t->msgs[i].body, t->msgs[i].body_cnt);
-	t->failed |= failed;
-}
-
-struct peer_batch {
-	const struct peer *lib;
-	void *self;
-	const struct ring *ring;
-	uint8_t tags[BATCH][16];
-};
-
-static void run_peer_batch(void *arg, uint64_t calls)
-{
-	struct peer_batch *t = arg;
-
-	t->lib->batch(t->self, t->ring, t->tags, calls);
-}
-
-/* The peers that take many messages at once, checked; returns how many. */
-static size_t open_peer_batches(struct peer_batch *list, unsigned alg, const struct ring *ring)
-{
-	size_t n = 0;
-
-	for (const struct peer *const *p = peers; *p; p++) {
-		void *self = (*p)->batch ? (*p)->open(alg, bench_key, bench_nonce) : NULL;
-
-		if (!self)
-			continue;
-		list[n++] = (struct peer_batch){.lib = *p, .self = self, .ring = ring};
-		peer_check_batch(*p, self, alg, ring);
-	}
-	return n;
-}
-
-static void keep_batch(unsigned alg, const char *who, const char *work, size_t size, const struct job *j, double clock)
-{
-	figures_add(alg_names[alg], who, work, size, j->ns / BATCH, j->ns * clock / BATCH);
-}
-
-static void measure_batch(unsigned alg, size_t size, double seconds)
-{
-	struct peer_batch peer_batches[MAX_PEERS];
-	struct job jobs[2 + MAX_PEERS];
-	struct batch_task task;
-	struct ring ring;
-	smb3sign_key *key;
-	size_t n;
-	double clock;
-
-	if (smb3sign_key_new(&key, alg, bench_key, 16, SMB3SIGN_ROLE_ANY))
-		die("cannot make a key for %s", alg_names[alg]);
-	ring_make(&ring, size, BATCH);
-	make_batch(&task, key, &ring);
-	n = open_peer_batches(peer_batches, alg, &ring);
-	jobs[0] = (struct job){.run = run_batch, .arg = &task};
-	jobs[1] = (struct job){.run = run_one_by_one, .arg = &task};
-	for (size_t i = 0; i < n; i++)
-		jobs[2 + i] = (struct job){.run = run_peer_batch, .arg = &peer_batches[i]};
-	clock = harness_run(jobs, 2 + n, seconds);
-	if (task.failed)
-		die("a batch of %s over %zu bytes failed", alg_names[alg], size);
-	keep_batch(alg, ours_best(alg), "batch", size, &jobs[0], clock);
-	keep_batch(alg, ours_best(alg), "one-by-one", size, &jobs[1], clock);
-	for (size_t i = 0; i < n; i++) {
-		keep_batch(alg, peer_batches[i].lib->name, "batch", size, &jobs[2 + i], clock);
-		peer_batches[i].lib->close(peer_batches[i].self);
-	}
-	ring_free(&ring);
-	smb3sign_key_free(key);
-}
-
-static const size_t batch_sizes[] = {64, 256, 1024, 4096, 16384, 0};
-
-static void print_batch(unsigned alg, size_t size)
-{
-	printf("  %-12s %8zu %16.1f %16.1f", alg_names[alg], size, ns_of(alg, ours_best(alg), "batch", size),
-	       ns_of(alg, ours_best(alg), "one-by-one", size));
-	for (const struct peer *const *p = peers; *p; p++)
-		if (figures_find(alg_names[alg], (*p)->name, "batch", size))
-			printf(" %16.1f", ns_of(alg, (*p)->name, "batch", size));
-	putchar('\n');
-}
-
-static void print_batches(const struct options *o)
-{
-	printf("%d messages at once, ns a message\n  %-12s %8s %16s %16s", BATCH, "", "bytes", "sign_batch",
-	       "sign one by one");
-	for (const struct peer *const *p = peers; *p; p++)
-		if ((*p)->batch)
-			printf(" %16s", (*p)->name);
-	putchar('\n');
-	for (unsigned alg = 0; alg < N_ALGS; alg++)
-		for (const size_t *size = batch_sizes; o->algs[alg] && *size; size++)
-			print_batch(alg, *size);
-	putchar('\n');
-}
-
-void scenarios_measure(const struct options *o)
-{
-	progress("making keys, keys in rotation, batches");
+	progress("making keys, keys in rotation");
 	for (unsigned alg = 0; alg < N_ALGS; alg++) {
 		if (!o->algs[alg])
 			continue;
 		measure_key(alg, o->seconds);
 		for (const size_t *size = rotation_sizes; *size; size++)
 			measure_rotations(alg, *size, o->seconds);
-		for (const size_t *size = batch_sizes; *size; size++)
-			measure_batch(alg, *size, o->seconds);
 	}
 }
 
-void scenarios_print(const struct options *o)
+void keys_print(const struct options *o)
 {
 	print_keys(o);
 	print_rotations(o);
-	print_batches(o);
 }
