@@ -165,71 +165,60 @@ static void print_batches(const struct options *o)
 		     batch_ns(SMB3SIGN_AES_GMAC, SIGN_BATCH, BATCH, 0, 64), "ns");
 }
 
-/* A figure of the batches' tables. */
+/* A place in the batches' tables. */
 struct at {
-	enum batch_way way; /* the batch's; one_by_one() has the same without it */
+	enum batch_way way; /* SIGN_BATCH or VERIFY_BATCH */
 	size_t width, size;
 	int own_keys;
 };
 
-static double batch_at(unsigned alg, const struct at *at)
+/*
+ * What one by one takes longer than a batch of one. The difference is a constant, which is lost in the noise of the long
+ * messages' times: places beyond 1 KiB do not count.
+ */
+static double lead_of_one(const struct at *at, double batch, double one_by_one)
 {
-	return batch_ns(alg, at->way, at->width, at->own_keys, at->size);
+	return at->width == 1 && at->size <= 1024 ? one_by_one - batch : HUGE_VAL;
 }
 
-static double one_by_one_at(unsigned alg, const struct at *at)
+static double gain_of_many(const struct at *at, double batch, double one_by_one)
 {
-	return batch_ns(alg, at->way == SIGN_BATCH ? SIGN_ONE_BY_ONE : VERIFY_ONE_BY_ONE, at->width, at->own_keys,
-			at->size);
+	return at->width > 1 ? one_by_one / batch : HUGE_VAL;
 }
 
-/* What a batch of one takes longer, and the share of its time that a batch of more wins: less is worse. */
-static double lead_of_one(unsigned alg, const struct at *at)
+/* Where that is least. */
+static double least(unsigned alg, double (*of)(const struct at *at, double batch, double one_by_one), struct at *where)
 {
-	return one_by_one_at(alg, at) - batch_at(alg, at);
-}
-
-static double gain_of_many(unsigned alg, const struct at *at)
-{
-	return one_by_one_at(alg, at) / batch_at(alg, at);
-}
-
-/* The least of all widths in [from, to] and all sizes up to max_size, and where it is. */
-static double worst(unsigned alg, double (*of)(unsigned alg, const struct at *at), size_t from, size_t to,
-		    size_t max_size, struct at *where)
-{
-	static const enum batch_way both[] = {SIGN_BATCH, VERIFY_BATCH};
-	double least = HUGE_VAL;
+	double value = HUGE_VAL;
 
 	*where = (struct at){SIGN_BATCH, 0, 0, 0};
 	for (const size_t *width = batch_widths; *width; width++)
 		for (const size_t *size = batch_sizes; *size; size++)
-			for (unsigned i = 0; i < 4 && *width >= from && *width <= to && *size <= max_size; i++) {
-				struct at at = {both[i / 2], *width, *size, i % 2};
-				double value = of(alg, &at);
+			for (int i = 0; i < 4; i++) {
+				struct at at = {i < 2 ? SIGN_BATCH : VERIFY_BATCH, *width, *size, i % 2};
+				enum batch_way one = i < 2 ? SIGN_ONE_BY_ONE : VERIFY_ONE_BY_ONE;
+				double here = of(&at, batch_ns(alg, at.way, *width, at.own_keys, *size),
+						 batch_ns(alg, one, *width, at.own_keys, *size));
 
-				if (value < least) {
-					least = value;
+				if (here < value) {
+					value = here;
 					*where = at;
 				}
 			}
-	return least;
+	return value;
 }
 
-/*
- * A batch of one is dearer by a constant, which is lost in the noise of the long messages' times: it is sought up to 1 KiB.
- */
 static void print_no_loss(unsigned alg)
 {
 	struct at at;
 	char what[96];
-	double value = worst(alg, lead_of_one, 1, 1, 1024, &at);
+	double value = least(alg, lead_of_one, &at);
 
 	snprintf(what, sizeof(what), "%s, %s batch of one above one alone at worst (%zu bytes)", alg_names[alg],
 		 at.way == SIGN_BATCH ? "sign" : "verify", at.size);
 	line(what, 0, 5, -value, "ns");
-	value = worst(alg, gain_of_many, 2, SIZE_MAX, SIZE_MAX, &at);
-	snprintf(what, sizeof(what), "%s, %s batch at worst (%zu of %zu bytes, %s): times one by one", alg_names[alg],
+	value = least(alg, gain_of_many, &at);
+	snprintf(what, sizeof(what), "%s, worst %s batch (%zu of %zu B, %s): times one by one", alg_names[alg],
 		 at.way == SIGN_BATCH ? "sign" : "verify", at.width, at.size, at.own_keys ? "own keys" : "one key");
 	line(what, 1, 1, value, "");
 }
