@@ -14,10 +14,11 @@
 #define TO_DO 1
 
 /*
- * Lanes are worth their upkeep if the messages but the longest have this many bytes together: two of a kind that are shorter
- * the core overlaps by itself.
+ * A lane costs a message about what this many bytes of it take by themselves, and with short messages the core overlaps two
+ * by itself. So lanes are worth it if the messages but the longest have WORTH_LANES bytes beyond that together; and as many
+ * short messages with GMAC as fill two rows or more.
  */
-enum { WORTH_LANES = 512 };
+enum { UPKEEP = 96, WORTH_LANES = 200, WORTH_ROWS = 4 };
 
 /* A stage takes a message of up to SHORT_LEN bytes, header and padding of two blocks of 64 included. */
 enum { STAGE_LEN = 192, SHORT_LEN = STAGE_LEN - 64 };
@@ -242,8 +243,10 @@ static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *ke
 			continue;
 		for (size_t j = 0; j < msgs[i].body_cnt && msgs[i].body; j++)
 			len += msgs[i].body[j].iov_len;
-		longest = longest > len ? longest : len;
-		total += len;
+		if (len <= UPKEEP)
+			continue;
+		longest = longest > len - UPKEEP ? longest : len - UPKEEP;
+		total += len - UPKEEP;
 		if (total - longest >= WORTH_LANES)
 			return 1;
 	}
@@ -276,46 +279,46 @@ NOINLINE void on_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 
 /* ---- Short messages with GMAC */
 
-/* Those that wait for others of as many blocks, by the number of blocks. */
-struct shorts {
-	size_t waiting; /* in all */
-	uint8_t n[SMB3SIGN_SHORT_BLOCKS + 1];
-	smb3sign_msg *msg[SMB3SIGN_SHORT_BLOCKS + 1][SMB3SIGN_SHORT_WIDTH];
-	struct smb3sign_short arg[SMB3SIGN_SHORT_BLOCKS + 1][SMB3SIGN_SHORT_WIDTH];
+/* Those that wait for others of as many blocks. */
+struct row {
+	size_t n;
+	struct smb3sign_short arg[SMB3SIGN_SHORT_WIDTH];
 };
 
 static int has_shorts(const smb3sign_key *key)
 {
-	return key->mac && key->ghash && key->ghash->gmac_short && key->message;
+	return key->ghash && key->ghash->gmac_short && key->message;
 }
 
-INLINE void conclude_shorts(smb3sign_msg *const *msg, struct smb3sign_short *arg, size_t n, enum smb3sign_task task)
+INLINE void conclude_row(struct row *r, enum smb3sign_task task)
 {
-	for (size_t i = 0; i < n; i++) {
-		msg[i]->result = conclude((uint8_t *)msg[i]->hdr, &arg[i].tag, task);
-		smb3sign_wipe(&arg[i].tag, sizeof(arg[i].tag));
+	for (size_t i = 0; i < r->n; i++) {
+		smb3sign_msg *m = r->arg[i].caller;
+
+		m->result = conclude(m->hdr, &r->arg[i].tag, task);
+		if (task == TASK_VERIFY)
+			smb3sign_wipe(&r->arg[i].tag, sizeof(r->arg[i].tag));
 	}
+	r->n = 0;
 }
 
 /* Those that found no others. */
-static void one_by_one(struct shorts *s, size_t blocks, enum smb3sign_task task)
+static void one_by_one(struct row *r, enum smb3sign_task task)
 {
-	for (size_t i = 0; i < s->n[blocks]; i++) {
-		struct smb3sign_short *a = &s->arg[blocks][i];
+	for (size_t i = 0; i < r->n; i++) {
+		struct smb3sign_short *a = &r->arg[i];
 
 		a->tag = a->key->message(a->key, a->hdr, smb3sign_set_flags(task), a->body, a->len);
 	}
-	conclude_shorts(s->msg[blocks], s->arg[blocks], s->n[blocks], task);
-	s->waiting -= s->n[blocks];
+	conclude_row(r, task);
 }
 
-/* A short message finds its place, and the kernel takes it once its row is full; a long one goes by itself. */
-INLINE int place_short(struct shorts *s, smb3sign_msg *m, enum smb3sign_task task)
+/* A short message finds its row, and the kernel takes it once the row is full; a long one goes by itself. */
+INLINE int place_short(struct row *rows, smb3sign_msg *m, enum smb3sign_task task)
 {
 	const struct smb3sign_ghash *ghash = m->key->ghash;
 	struct smb3sign_extent e;
-	struct smb3sign_short *a;
-	size_t blocks, i;
+	struct row *r;
 	int err = smb3sign_measure(&e, m->body, m->body_cnt);
 
 	if (!err)
@@ -324,23 +327,17 @@ INLINE int place_short(struct shorts *s, smb3sign_msg *m, enum smb3sign_task tas
 		return err;
 	if (e.pieces > 1 || e.len > 16 * SMB3SIGN_SHORT_BLOCKS)
 		return one(m, task);
-	blocks = (e.len + 15) / 16;
-	i = s->n[blocks]++;
-	s->waiting++;
-	s->msg[blocks][i] = m;
-	a = &s->arg[blocks][i];
-	a->key = m->key;
-	a->hdr = m->hdr;
-	a->body = e.piece;
-	a->len = e.len;
-	if (i + 1 == ghash->width) {
-		ghash->gmac_short(s->arg[blocks], smb3sign_set_flags(task));
-		conclude_shorts(s->msg[blocks], s->arg[blocks], i + 1, task);
-		s->n[blocks] = 0;
-		s->waiting -= i + 1;
-		return m->result;
-	}
-	return SMB3SIGN_OK;
+	r = &rows[(e.len + 15) / 16];
+	r->arg[r->n].key = m->key;
+	r->arg[r->n].hdr = m->hdr;
+	r->arg[r->n].body = e.piece;
+	r->arg[r->n].len = e.len;
+	r->arg[r->n].caller = m;
+	if (++r->n < ghash->width)
+		return SMB3SIGN_OK;
+	ghash->gmac_short(r->arg, smb3sign_set_flags(task));
+	conclude_row(r, task);
+	return m->result;
 }
 
 /* ---- */
@@ -349,19 +346,19 @@ INLINE int place_short(struct shorts *s, smb3sign_msg *m, enum smb3sign_task tas
 NOINLINE int but_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
 	const struct smb3sign_ghash *ghash = NULL;
-	struct shorts s;
+	struct row rows[SMB3SIGN_SHORT_BLOCKS + 1];
 	int left = 0;
 
-	s.waiting = 0;
-	memset(s.n, 0, sizeof(s.n));
+	for (size_t i = 0; i <= SMB3SIGN_SHORT_BLOCKS; i++)
+		rows[i].n = 0;
 	for (smb3sign_msg *m = msgs; m < msgs + n; m++) {
 		const smb3sign_key *key = m->key;
 
 		if (!valid(m)) {
 			m->result = SMB3SIGN_E_INVAL;
-		} else if (has_shorts(key) && (!ghash || key->ghash == ghash)) {
+		} else if (ghash ? key->ghash == ghash && key->message : has_shorts(key)) {
 			ghash = key->ghash;
-			m->result = place_short(&s, m, task);
+			m->result = place_short(rows, m, task);
 		} else if (lanes_fn(key)) {
 			m->result = TO_DO;
 			left = 1;
@@ -369,8 +366,9 @@ NOINLINE int but_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 			m->result = one(m, task);
 		}
 	}
-	for (size_t blocks = 0; s.waiting; blocks++)
-		one_by_one(&s, blocks, task);
+	for (size_t i = 0; i <= SMB3SIGN_SHORT_BLOCKS; i++)
+		if (rows[i].n)
+			one_by_one(&rows[i], task);
 	return left;
 }
 
@@ -401,7 +399,8 @@ static int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 
 	if (!msgs && n)
 		return SMB3SIGN_E_INVAL;
-	if (n > 1 && ((msgs->key && has_shorts(msgs->key)) || worth_lanes(msgs, n, NULL))) {
+	if (n > 1 && ((n >= WORTH_ROWS && smb3sign_usable(msgs->key, msgs->hdr) && has_shorts(msgs->key)) ||
+		      worth_lanes(msgs, n, NULL))) {
 		if (but_lanes(msgs, n, task))
 			by_lanes(msgs, n, task);
 	} else {

@@ -51,6 +51,7 @@ struct smb3sign_short {
 	const uint8_t *hdr, *body;
 	size_t len;
 	struct smb3sign_tag tag;
+	void *caller; /* its own */
 };
 
 /* AES-128 (FIPS 197), encryption only. */
