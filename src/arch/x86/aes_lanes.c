@@ -48,9 +48,9 @@ static void own_keys(struct smb3sign_lane *lanes, size_t n, size_t nblk)
 			break;
 #pragma GCC unroll 8
 		for (size_t j = 0; j < 8; j++) {
-			__m128i last = _mm_xor_si128(load(p[j] + at), aes_ni_rk(rk[j], 10));
+			__m128i last = _mm_xor_si128(load(p[j] + at), aes_ni_rk(rk[j], AES_NI_K10_K0));
 
-			s[j] = _mm_aesenclast_si128(s[j], _mm_xor_si128(last, aes_ni_rk(rk[j], 0)));
+			s[j] = _mm_aesenclast_si128(s[j], last);
 		}
 	}
 #pragma GCC unroll 8
@@ -155,7 +155,7 @@ VAES INLINE void one_key(struct smb3sign_lane *lanes, size_t n, size_t nblk, siz
 		}
 		if (at == 16 * nblk)
 			break;
-		k = _mm256_xor_si256(rk_twice(rk, 10), rk_twice(rk, 0));
+		k = rk_twice(rk, AES_NI_K10_K0);
 		eight_next(&e[0], k, at);
 		if (eights == 2)
 			eight_next(&e[1], k, at);

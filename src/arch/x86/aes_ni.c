@@ -36,6 +36,7 @@ ISA static void expand(void *rk, const uint8_t key[16])
 		k = _mm_xor_si128(k, t);
 		store((uint8_t *)rk + 16 * (i + 1), k);
 	}
+	store((uint8_t *)rk + 16 * AES_NI_K10_K0, _mm_xor_si128(k, load(rk)));
 }
 
 ISA static void encrypt(const void *rk, const uint8_t in[16], uint8_t out[16])
@@ -52,7 +53,7 @@ struct chain {
 ISA INLINE void chain_start(struct chain *c, const void *rk, __m128i block)
 {
 	c->rk = rk;
-	c->k10_k0 = _mm_xor_si128(aes_ni_rk(rk, 10), aes_ni_rk(rk, 0));
+	c->k10_k0 = aes_ni_rk(rk, AES_NI_K10_K0);
 	c->s = _mm_xor_si128(aes_ni_rk(rk, 0), block);
 }
 

@@ -12,7 +12,8 @@
 
 #ifdef SMB3SIGN_X86
 
-enum { AES_NI_RK_SIZE = 11 * 16 };
+/* Round keys 0 to 10, and behind them the sum of 10 and 0, which a chain of blocks wants. */
+enum { AES_NI_RK_SIZE = 12 * 16, AES_NI_K10_K0 = 11 };
 
 /* Where a key is aligned to 16 bytes, AESENC takes the round key from memory itself, without a load before it. */
 TARGET("sse2") INLINE __m128i aes_ni_rk(const void *rk, int round)
