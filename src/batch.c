@@ -20,6 +20,9 @@
  */
 enum { UPKEEP = 96, WORTH_LANES = 200, WORTH_ROWS = 4 };
 
+/* Of a first-level cache; a set of its lines holds what lies a multiple of 4096 bytes apart. */
+enum { WAYS = 8 };
+
 /* A stage takes a message of up to SHORT_LEN bytes, header and padding of two blocks of 64 included. */
 enum { STAGE_LEN = 192, SHORT_LEN = STAGE_LEN - 64 };
 
@@ -57,8 +60,8 @@ struct lanes {
 	const struct smb3sign_chain *chain;
 	enum smb3sign_task task;
 	smb3sign_msg *next, *end;
-	size_t width, n;
-	struct flight *flight[SMB3SIGN_LANES_MAX]; /* lane i's */
+	size_t n;
+	struct flight *flight[SMB3SIGN_LANES_MAX]; /* lane i's; those of lanes not in use behind them */
 	struct smb3sign_lane lane[SMB3SIGN_LANES_MAX];
 	struct flight flights[SMB3SIGN_LANES_MAX];
 };
@@ -220,8 +223,11 @@ static void advance(struct lanes *l)
 		/* No message is left for the lane: the last one moves here. */
 		l->n--;
 		if (i < l->n) {
+			struct flight *free = l->flight[i];
+
 			l->lane[i] = l->lane[l->n];
 			l->flight[i] = l->flight[l->n];
+			l->flight[l->n] = free;
 		}
 	}
 }
@@ -253,11 +259,21 @@ static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *ke
 	return 0;
 }
 
+/*
+ * Whether bodies lie as pages do, at the same place of 4096 bytes: then more lanes than WAYS would drive each other's lines
+ * out of the cache, and those beyond start a header later, which is a line.
+ */
+static int compete(const struct flight *a, const struct flight *b)
+{
+	return a->stretch == MIDDLE && b->stretch == MIDDLE &&
+	       (((uintptr_t)a->segment->iov_base ^ (uintptr_t)b->segment->iov_base) & (4096 - 64)) == 0;
+}
+
 /* All messages to do that have the first one's kernel. */
 NOINLINE void on_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
 	const smb3sign_key *key = msgs->key;
-	size_t used;
+	size_t width = lanes_width(key), used = 0;
 	struct lanes l;
 
 	l.run = lanes_fn(key);
@@ -265,13 +281,15 @@ NOINLINE void on_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	l.task = task;
 	l.next = msgs;
 	l.end = msgs + n;
-	l.width = lanes_width(key);
-	for (l.n = 0; l.n < l.width; l.n++) {
-		l.flight[l.n] = &l.flights[l.n];
-		if (!board(&l, l.n))
-			break;
+	l.n = 0;
+	for (size_t i = 0; i < width; i++)
+		l.flight[i] = &l.flights[i];
+	while (l.n < width && board(&l, l.n)) {
+		l.n++;
+		used = used > l.n ? used : l.n;
+		if (l.n == WAYS && compete(l.flight[0], l.flight[WAYS - 1]))
+			advance(&l);
 	}
-	used = l.n;
 	while (l.n)
 		advance(&l);
 	smb3sign_wipe(l.lane, used * sizeof(l.lane[0]));

@@ -283,6 +283,43 @@ START_TEST(test_verify_reads)
 }
 END_TEST
 
+/* Bodies that begin where pages do, more than there are ways in a cache, with short and empty ones among them. */
+START_TEST(test_pages)
+{
+	enum { N = 37, PAGE = 4096, ROOM = 3 * PAGE };
+	static uint8_t whole[ROOM];
+	uint8_t *pages = aligned_alloc(PAGE, N * ROOM);
+
+	ck_assert_ptr_nonnull(pages);
+	for (int round = 0; round < 60; round++) {
+		uint8_t hdr[N][64];
+		smb3sign_iov body[N];
+		smb3sign_msg msgs[N];
+		unsigned alg = (unsigned)round % ALGS;
+
+		rng_fill(pages, N * ROOM);
+		for (size_t i = 0; i < N; i++) {
+			size_t len = round < 30 || rng_below(4) ? 2 * PAGE : rng_below(300);
+
+			random_header(hdr[i]);
+			body[i] = (smb3sign_iov){pages + i * ROOM, len};
+			msgs[i] = (smb3sign_msg){.key = keys[alg], .hdr = hdr[i], .body = &body[i], .body_cnt = 1};
+		}
+		ck_assert_int_eq(smb3sign_sign_batch(msgs, N), SMB3SIGN_OK);
+		for (size_t i = 0; i < N; i++) {
+			uint8_t want[16];
+
+			memcpy(whole, hdr[i], 64);
+			memcpy(whole + 64, body[i].iov_base, body[i].iov_len);
+			ref_signature(alg, raw_key[alg], whole, 64 + body[i].iov_len, want);
+			ck_assert_mem_eq(hdr[i] + 48, want, 16);
+		}
+		ck_assert_int_eq(smb3sign_verify_batch(msgs, N), SMB3SIGN_OK);
+	}
+	free(pages);
+}
+END_TEST
+
 START_TEST(test_width)
 {
 	ck_assert_uint_eq(smb3sign_batch_width(NULL), 0);
@@ -309,6 +346,7 @@ int main(void)
 	tcase_add_test(tc, test_invalid);
 	tcase_add_test(tc, test_empty);
 	tcase_add_test(tc, test_verify_reads);
+	tcase_add_test(tc, test_pages);
 	tcase_add_test(tc, test_width);
 	return run_suite(s);
 }
