@@ -1256,6 +1256,18 @@ static int stack_holds_words(const uint32_t *words, size_t count)
 	return 0;
 }
 
+/* The same words of two lanes beside each other, as vectors of one word of all lanes have them. */
+static int stack_holds_across(const uint32_t *left, const uint32_t *right, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t pair[2] = {left[i], right[i]};
+
+		if (stack_holds_words(pair, 2))
+			return 1;
+	}
+	return 0;
+}
+
 /* FIPS 180-4 6.2.2 step 1: the message schedule, of which any sixteen words give the block. */
 static void schedule_of(uint32_t w[64], const uint8_t *block)
 {
@@ -1276,33 +1288,37 @@ static void schedule_of(uint32_t w[64], const uint8_t *block)
 static void check_lanes_stack(const struct smb3sign_sha256 *k)
 {
 	static uint8_t p[LANES_MAX][64 * 4];
+	uint32_t states[LANES_MAX][4 + 1][8], w[LANES_MAX][64];
 
 	stack_kernel = k;
 	for (stack_n = 1; stack_n <= k->width; stack_n++) {
 		for (stack_nblk = 1; stack_nblk <= 4; stack_nblk++) {
-			uint32_t states[LANES_MAX][8];
-
 			rng_fill(p, sizeof(p));
-			rng_fill(states, sizeof(states));
 			for (size_t i = 0; i < stack_n; i++) {
-				memcpy(stack_lanes[i].state, states[i], sizeof(states[i]));
+				rng_fill(states[i][0], sizeof(states[i][0]));
+				memcpy(stack_lanes[i].state, states[i][0], sizeof(states[i][0]));
 				stack_lanes[i].p = p[i];
 			}
 			on_painted_stack(call_blocks_lanes);
 			for (size_t i = 0; i < stack_n; i++) {
 				const uint8_t *last = p[i] + 64 * (stack_nblk - 1);
-				uint32_t w[64];
 
 				for (size_t b = 0; b <= stack_nblk; b++) {
-					ck_assert_msg(!stack_holds_words(states[i], 8),
+					uint32_t *state = states[i][b];
+
+					if (b) {
+						memcpy(state, states[i][b - 1], sizeof(states[i][b]));
+						smb3sign_sha256_portable.blocks(state, p[i] + 64 * (b - 1), 1);
+					}
+					ck_assert_msg(!stack_holds_words(state, 8) &&
+							      !(i && stack_holds_across(states[i - 1][b], state, 8)),
 						      "%s left lane %zu of %zu's state after %zu of %zu blocks",
 						      k->name, i, stack_n, b, stack_nblk);
-					if (b < stack_nblk)
-						smb3sign_sha256_portable.blocks(states[i], p[i] + 64 * b, 1);
 				}
-				ck_assert_int_eq(memcmp(states[i], stack_lanes[i].state, sizeof(states[i])), 0);
-				schedule_of(w, last);
-				ck_assert_msg(!stack_holds_words(w, 64) && !stack_holds(last, 8),
+				ck_assert_int_eq(memcmp(states[i][stack_nblk], stack_lanes[i].state, 32), 0);
+				schedule_of(w[i], last);
+				ck_assert_msg(!stack_holds_words(w[i], 64) && !stack_holds(last, 8) &&
+						      !(i && stack_holds_across(w[i - 1], w[i], 64)),
 					      "%s left the last block in lane %zu of %zu", k->name, i, stack_n);
 			}
 		}

@@ -12,6 +12,7 @@
 typedef __m256i vec;
 #define VEC(op)           _mm256_##op
 #define VEC_XOR           _mm256_xor_si256
+#define VEC_AND           _mm256_and_si256
 #define ROTATED(n, x, to) "rorx $" #n ", %[" #x "], %[" #to "]\n\t"
 
 ISA INLINE vec vec_load(const uint8_t *p, const uint8_t *q)
@@ -36,10 +37,15 @@ ISA INLINE __m128i vec_second(vec v)
 
 #include "sha256_template.h"
 
+#define LANES_MIN 3
+#include "sha256_lanes_template.h"
+
 const struct smb3sign_sha256 smb3sign_sha256_avx2 = {
 	.name = "avx2",
 	.needs = SMB3SIGN_CPU_AVX2 | SMB3SIGN_CPU_BMI2,
 	.blocks = blocks,
+	.blocks_lanes = blocks_lanes,
+	.width = LANES,
 };
 
 #endif
