@@ -117,6 +117,8 @@ const struct smb3sign_aes smb3sign_aes_ce = {
 	.encrypt = encrypt,
 	.cbcmac = cbcmac,
 	.cmac = cmac,
+	.cbcmac_lanes = smb3sign_cbcmac_lanes_ce,
+	.width = 16,
 };
 
 #endif

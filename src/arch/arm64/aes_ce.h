@@ -46,5 +46,8 @@ INLINE uint8x16_t aes_ce_encrypt(const void *rk, uint8x16_t in)
 	return veorq_u8(aes_ce_rounds(rk, in, aes_ce_rk(rk, 0)), aes_ce_rk(rk, 10));
 }
 
+/* aes_ce_lanes.c */
+void smb3sign_cbcmac_lanes_ce(struct smb3sign_lane *lanes, size_t n, size_t nblk);
+
 #endif
 #endif
