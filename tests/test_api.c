@@ -341,7 +341,7 @@ static smb3sign_iov stack_iov[2] = {{stack_msg + 64, 300}, {stack_msg + 364, 436
 static smb3sign_ctx stack_ctx;
 static smb3sign_preauth stack_preauth;
 static int stack_result;
-static uint64_t stack_room[SMB3SIGN_KEY_SIZE_MAX / 8];
+static _Alignas(16) uint64_t stack_room[SMB3SIGN_KEY_SIZE_MAX / 8];
 
 static void nothing(void)
 {
