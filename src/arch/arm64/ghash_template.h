@@ -38,7 +38,7 @@ enum { GROUP = 16, POWERS = GROUP + 1 };
 /* Powers of H', each times x^128 but the first, the highest first; the sum of each one's halves. */
 struct table {
 	uint8_t power[POWERS][16];
-	uint8_t sum[POWERS + 1][8]; /* one more to be a multiple of 16 bytes */
+	uint8_t sum[POWERS + 1][8]; /* the first one unused: so those of a group's pairs are aligned to 16 bytes */
 };
 
 INLINE uint8x16_t swap_halves(uint8x16_t v)
@@ -81,7 +81,7 @@ INLINE void clear(struct products *p)
 INLINE void add_product(struct products *p, const struct table *t, uint8x16_t a, size_t n)
 {
 	uint8x16_t h = load(t->power[POWERS - n]);
-	uint8x16_t h_sum = vcombine_u8(vld1_u8(t->sum[POWERS - n]), vdup_n_u8(0));
+	uint8x16_t h_sum = vcombine_u8(vld1_u8(t->sum[POWERS - n + 1]), vdup_n_u8(0));
 
 	p->hi = veorq_u8(p->hi, multiply0(a, h));
 	p->lo = veorq_u8(p->lo, multiply1(a, h));
@@ -92,7 +92,7 @@ INLINE void add_product(struct products *p, const struct table *t, uint8x16_t a,
 INLINE void add_products(struct products *p, const struct table *t, uint8x16_t a, uint8x16_t b, size_t n)
 {
 	uint8x16_t ha = load(t->power[POWERS - n]), hb = load(t->power[POWERS - n + 1]);
-	uint8x16_t sums = half_sums(a, b), h_sums = load(t->sum[POWERS - n]);
+	uint8x16_t sums = half_sums(a, b), h_sums = load(t->sum[POWERS - n + 1]);
 
 	PIN_VECTOR(sums);
 	p->hi = xor3(p->hi, multiply0(a, ha), multiply0(b, hb));
@@ -118,7 +118,7 @@ INLINE uint8x16_t reduce(const struct products *p)
 INLINE void set_power(struct table *t, size_t n, uint8x16_t h)
 {
 	store(t->power[POWERS - n], h);
-	vst1_u8(t->sum[POWERS - n], veor_u8(vget_low_u8(h), vget_high_u8(h)));
+	vst1_u8(t->sum[POWERS - n + 1], veor_u8(vget_low_u8(h), vget_high_u8(h)));
 }
 
 /* x times the reversed H: shift left by one; a bit that falls out is x^128 = x^127 + x^126 + x^121 + 1. */
