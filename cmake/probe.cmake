@@ -54,7 +54,7 @@ endfunction()
 
 set(smb3sign_flagged)
 smb3sign_probe_arm64(ARM64_CE armv8-a+crypto "vaddq_u64(vreinterpretq_u64_u8(vaeseq_u8(vreinterpretq_u8_u64(a), vreinterpretq_u8_u64(b))), vreinterpretq_u64_u32(vsha256su0q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b))))"
-	src/arch/arm64/aes_ce_lanes.c
+	src/arch/arm64/aes_ce_lanes.c src/arch/arm64/sha256_ce_lanes.c
 	src/arch/arm64/aes_ce.c src/arch/arm64/ghash_pmull.c src/arch/arm64/sha256_ce.c)
 smb3sign_probe_arm64(ARM64_SHA3 armv8.2-a+crypto+sha3 "vsha512su0q_u64(veor3q_u64(a, b, a), b)"
 	src/arch/arm64/ghash_pmull_eor3.c src/arch/arm64/sha512_ce.c)
