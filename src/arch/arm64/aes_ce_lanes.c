@@ -11,6 +11,7 @@
  * Sixteen states, or eight with keys of their own, leave no registers for all round keys. So these are read for each block,
  * one round ahead: enough for cores that execute in order, and more would make compilers spill some.
  */
+#include "../../kernels.h"
 #include "aes_ce.h"
 
 #ifdef SMB3SIGN_ARM64_CE

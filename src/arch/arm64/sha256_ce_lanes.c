@@ -6,6 +6,7 @@
  *
  * What a block adds to is in the lanes' own states. No state is ever on the stack: copies there outlive the key.
  */
+#include "../../kernels.h"
 #include "sha256_ce.h"
 
 #ifdef SMB3SIGN_ARM64_CE
