@@ -15,7 +15,10 @@
 
 struct smb3sign_key;
 
-/* A key's, and that of what kernels keep in it: what every malloc and alignas(max_align_t) give: i386 has mallocs of 8 and a max_align_t of 16, s390x the reverse. */
+/*
+ * The alignment of keys, and of what kernels keep in them: what every malloc and alignas(max_align_t) give. i386 has mallocs
+ * of 8 and a max_align_t of 16, s390x the reverse.
+ */
 #define MALLOC_ALIGN (2 * sizeof(void *))
 #define KEY_ALIGN    (MALLOC_ALIGN < _Alignof(max_align_t) ? MALLOC_ALIGN : _Alignof(max_align_t))
 
