@@ -23,8 +23,8 @@ enum { UPKEEP = 96, WORTH_LANES = 200, WORTH_ROWS = 4 };
 /* Of a first-level cache; a set of its lines holds what lies a multiple of 4096 bytes apart. */
 enum { WAYS = 8 };
 
-/* A stage takes a message of up to SHORT_LEN bytes, header and padding of two blocks of 64 included. */
-enum { STAGE_LEN = 192, SHORT_LEN = STAGE_LEN - 64 };
+/* A stage takes two blocks of 64 bytes, so a message of up to SHORT_LEN with its header and HMAC's padding, 9 bytes or more. */
+enum { STAGE_LEN = 128, SHORT_LEN = STAGE_LEN - 9 };
 
 static int one(const smb3sign_msg *m, enum smb3sign_task task)
 {
@@ -201,8 +201,11 @@ static int go_on(struct lanes *l, size_t i)
 	l->chain->tag(lane, &tag);
 	f->msg->result = conclude(f->msg->hdr, &tag, l->task);
 	smb3sign_wipe(&tag, sizeof(tag)); /* the right signature of a forged message is worth having */
-	/* The last block: CMAC's has a subkey in it, HMAC's is the inner hash. */
-	smb3sign_wipe(f->stage + (lane->p - f->stage) - ((size_t)1 << l->chain->shift), 64);
+	/* The last block: CMAC's has a subkey in it, HMAC's is the inner hash, at the stage's start. */
+	if (l->chain->outer)
+		smb3sign_wipe(f->stage, 64);
+	else
+		smb3sign_wipe(f->stage + (lane->p - f->stage) - 16, 16);
 	return board(l, i);
 }
 
@@ -390,24 +393,27 @@ NOINLINE int but_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	return left;
 }
 
-/* Those that are to be done: the first takes along all that have its kernel, if they are worth it. */
+/* Those to do with this kernel, one by one. */
+static void without_lanes(smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *kernel, enum smb3sign_task task)
+{
+	for (size_t i = 0; i < n; i++)
+		if (msgs[i].result == TO_DO && lanes_fn(msgs[i].key) == kernel)
+			msgs[i].result = one(&msgs[i], task);
+}
+
+/* Those that are to be done: the first takes along all that have its kernel. */
 static void by_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
-	smb3sign_lanes_fn *not_worth = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		smb3sign_msg *m = &msgs[i];
+	for (; n; msgs++, n--) {
 		smb3sign_lanes_fn *kernel;
 
-		if (m->result != TO_DO)
+		if (msgs->result != TO_DO)
 			continue;
-		kernel = lanes_fn(m->key);
-		if (kernel != not_worth && worth_lanes(m, n - i, kernel)) {
-			on_lanes(m, n - i, task);
-		} else {
-			m->result = one(m, task);
-			not_worth = kernel;
-		}
+		kernel = lanes_fn(msgs->key);
+		if (worth_lanes(msgs, n, kernel))
+			on_lanes(msgs, n, task);
+		else
+			without_lanes(msgs, n, kernel, task);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include "arch/x86/x86.h"
 
 const struct smb3sign_aes *const smb3sign_aes_kernels[] = {
-#ifdef SMB3SIGN_X86_VPCLMUL
+#ifdef SMB3SIGN_X86_VAES
 	&smb3sign_aes_vaes,
 #endif
 #ifdef SMB3SIGN_X86_AES_NI
@@ -72,9 +72,6 @@ const char smb3sign_kernels_left_out[] = ""
 #ifndef SMB3SIGN_X86_AES_NI
 					 " aes=ni"
 #endif
-#ifndef SMB3SIGN_X86_VPCLMUL
-					 " aes=vaes"
-#endif
 #ifndef SMB3SIGN_X86_SSSE3
 					 " aes=ssse3 ghash=ssse3"
 #endif
@@ -91,6 +88,9 @@ const char smb3sign_kernels_left_out[] = ""
 					 " sha256=ni"
 #endif
 #ifdef __x86_64__
+#ifndef SMB3SIGN_X86_VAES
+					 " aes=vaes"
+#endif
 #ifndef SMB3SIGN_X86_SHA256_AVX2
 					 " sha256=avx2"
 #endif

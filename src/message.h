@@ -11,7 +11,7 @@
 
 enum smb3sign_task { TASK_SIGN, TASK_VERIFY };
 
-/* Why a message with this SMB2 header is never signed (enum smb3sign_reason), or SMB3SIGN_SIGNABLE. */
+/* Why a message with this SMB2 header is never signed (SMB3SIGN_EXEMPT_...), or SMB3SIGN_SIGNABLE. */
 INLINE int smb3sign_exempt_reason(unsigned alg, const uint8_t *hdr)
 {
 	unsigned command = smb2_command(hdr);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Known answers through every kernel this process may use: a short published message for each algorithm and a longer one
- * that fills the kernels' loops, each in one piece and in three, signed and verified, and refused with one bit changed.
+ * that fills the kernels' loops, each in one piece and in three, signed and verified, and refused with one bit changed; and
+ * several at once, for the kernels that take them side by side.
  */
 #include <stdalign.h>
 
@@ -86,29 +87,65 @@ static int try_message(const struct smb3sign_key *key, const uint8_t *hdr, uint8
 	return SMB3SIGN_OK;
 }
 
-static int try_kernels(unsigned alg, const struct smb3sign_choice *choice)
+/*
+ * More messages at once than go side by side, the last of them forged, against what one of them gives by itself. Their body
+ * is of any bytes, short enough for GMAC's rows and long enough for lanes.
+ */
+NOINLINE int try_batch(const struct smb3sign_key *key)
 {
-	alignas(max_align_t) uint8_t mem[SMB3SIGN_KEY_SIZE_MAX];
+	smb3sign_iov body = {(void *)(uintptr_t)short_answers, 200}; /* it is only read */
+	smb3sign_msg msgs[SMB3SIGN_LANES_MAX + 1];
+	uint8_t hdr[SMB3SIGN_HEADER_LEN], forged[SMB3SIGN_HEADER_LEN];
+	size_t n = smb3sign_batch_width(key) + 1;
+
+	n = n < 2 * SMB3SIGN_SHORT_WIDTH ? 2 * SMB3SIGN_SHORT_WIDTH + 1 : n;
+	memcpy(hdr, long_header, sizeof(hdr));
+	if (smb3sign_compute(key, hdr, &body, 1, hdr + SMB2_SIGNATURE))
+		return SMB3SIGN_E_SIGNATURE;
+	memcpy(forged, hdr, sizeof(forged));
+	forged[SMB2_SIGNATURE] ^= 1;
+	for (size_t i = 0; i < n; i++)
+		msgs[i] = (smb3sign_msg){.key = key, .hdr = i + 1 < n ? hdr : forged, .body = &body, .body_cnt = 1};
+	if (smb3sign_verify_batch(msgs, n) != SMB3SIGN_E_SIGNATURE)
+		return SMB3SIGN_E_SIGNATURE;
+	for (size_t i = 0; i + 1 < n; i++)
+		if (msgs[i].result)
+			return SMB3SIGN_E_SIGNATURE;
+	return SMB3SIGN_OK;
+}
+
+/* The known answers. */
+NOINLINE int try_answers(smb3sign_key **key, void *mem, size_t mem_len, unsigned alg,
+			 const struct smb3sign_choice *choice)
+{
 	uint8_t hdr[SMB3SIGN_HEADER_LEN], body[LONG_BODY];
 	const struct answer *a = &short_answers[alg];
-	smb3sign_key *key;
-	int err;
+	int err = smb3sign_key_init_with(key, mem, mem_len, alg, a->key, 16, SMB3SIGN_ROLE_ANY, choice);
 
-	memcpy(hdr, a->message, sizeof(hdr));
-	memcpy(body, a->message + sizeof(hdr), a->len - sizeof(hdr));
-	err = smb3sign_key_init_with(&key, mem, sizeof(mem), alg, a->key, 16, SMB3SIGN_ROLE_ANY, choice);
 	if (err)
 		return err;
-	err = try_message(key, hdr, body, a->len - sizeof(hdr));
+	memcpy(hdr, a->message, sizeof(hdr));
+	memcpy(body, a->message + sizeof(hdr), a->len - sizeof(hdr));
+	err = try_message(*key, hdr, body, a->len - sizeof(hdr));
 
 	memcpy(hdr, long_header, sizeof(hdr));
 	memcpy(hdr + SMB2_SIGNATURE, long_tags[alg], 16);
 	for (size_t i = 0; i < sizeof(body); i++)
 		body[i] = (uint8_t)(7 * i + 3);
 	if (!err)
-		err = smb3sign_key_init_with(&key, mem, sizeof(mem), alg, long_key, 16, SMB3SIGN_ROLE_ANY, choice);
+		err = smb3sign_key_init_with(key, mem, mem_len, alg, long_key, 16, SMB3SIGN_ROLE_ANY, choice);
+	return err ? err : try_message(*key, hdr, body, sizeof(body));
+}
+
+/* Both need a stack of their own size, one after the other: 8 KiB are promised. */
+static int try_kernels(unsigned alg, const struct smb3sign_choice *choice)
+{
+	alignas(max_align_t) uint8_t mem[1472]; /* all kernels' keys fit; another would fail at once */
+	smb3sign_key *key = NULL;
+	int err = try_answers(&key, mem, sizeof(mem), alg, choice);
+
 	if (!err)
-		err = try_message(key, hdr, body, sizeof(body));
+		err = try_batch(key);
 	smb3sign_key_wipe(key); /* public as it is: a search of the stack for another key finds nothing like it */
 	return err;
 }

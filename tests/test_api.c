@@ -519,6 +519,29 @@ START_TEST(test_stack_blocks)
 }
 END_TEST
 
+/* Nor, where two registers return it, the right signature of a forged message. */
+#if defined(__x86_64__) || defined(__aarch64__)
+START_TEST(test_stack_tag)
+{
+	for (unsigned alg = 0; alg < ALGS; alg++) {
+		uint8_t right[16];
+
+		prepare_stack_calls(alg);
+		memcpy(right, stack_msg + 48, 16);
+		stack_msg[48] ^= 1;
+		stack_short[48] ^= 1;
+		stack_depth(call_verify_buf);
+		ck_assert_int_eq(stack_result, SMB3SIGN_E_SIGNATURE);
+		ck_assert_msg(!stack_holds(right, 16), "algorithm %u: verify left the right signature", alg);
+		stack_depth(call_batch);
+		ck_assert_int_eq(stack_result, SMB3SIGN_E_SIGNATURE);
+		ck_assert_msg(!stack_holds(right, 16), "algorithm %u: a batch left the right signature", alg);
+		smb3sign_key_free(stack_key);
+	}
+}
+END_TEST
+#endif
+
 /* Nor any 16 bytes of the prepared key: HMAC states, subkeys, round keys, powers of H. */
 START_TEST(test_stack_prepared)
 {

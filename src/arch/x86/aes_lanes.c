@@ -4,13 +4,16 @@
  * a block's round every half cycle, so eight chains fill it (4 cycles' latency). With one key for all, and VAES, two blocks
  * share an instruction and sixteen chains take the time of eight.
  *
+ * x86-64 only: with eight registers states are spilled, and one that is left on the stack gives the last round key away,
+ * for the tag is known.
+ *
  * The rounds are as in aes_ni.c: the last key, the first key and the next block of the message go in with the last round.
  */
 #include "../../kernels.h"
 #include "../../cpu.h"
 #include "aes_ni.h"
 
-#ifdef SMB3SIGN_X86_AES_NI
+#ifdef SMB3SIGN_X86_AES_LANES
 
 /*
  * Each lane with round keys of its own, taken from memory by the instruction itself. A lane that is not there is lane 0 once
@@ -66,7 +69,7 @@ void smb3sign_cbcmac_lanes_ni(struct smb3sign_lane *lanes, size_t n, size_t nblk
 		own_keys(lanes, n, nblk);
 }
 
-#ifdef SMB3SIGN_X86_VPCLMUL
+#ifdef SMB3SIGN_X86_VAES
 
 #define VAES TARGET("avx2,vaes,aes")
 

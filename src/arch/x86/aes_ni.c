@@ -77,11 +77,13 @@ const struct smb3sign_aes smb3sign_aes_ni = {
 	.encrypt = encrypt,
 	.cbcmac = cbcmac,
 	.cmac = cmac,
+#ifdef SMB3SIGN_X86_AES_LANES
 	.cbcmac_lanes = smb3sign_cbcmac_lanes_ni,
 	.width = 8,
+#endif
 };
 
-#ifdef SMB3SIGN_X86_VPCLMUL
+#ifdef SMB3SIGN_X86_VAES
 /* VAES helps several messages at once, nothing else. */
 const struct smb3sign_aes smb3sign_aes_vaes = {
 	.name = "vaes",

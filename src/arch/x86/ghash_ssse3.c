@@ -96,7 +96,10 @@ ISA INLINE __m128i reduce(struct wide u, struct wide l)
 	return _mm_xor_si128(lo, hi);
 }
 
-/* (acc + p0) * H^n + ... + p[n-1] * H; n is a constant, 1 to GROUP. Accumulators are numbers. */
+/*
+ * (acc + p0) * H^n + ... + p[n-1] * H; n is 1 or GROUP: of loops in between clang keeps the nibbles on the stack, which with
+ * the message are an equation in H. Accumulators are numbers.
+ */
 ISA INLINE __m128i multiply(const struct table *t, __m128i acc, const uint8_t *p, size_t n)
 {
 	const uint8_t *entries = t->row[0][GROUP - n];
@@ -133,18 +136,6 @@ ISA NOINLINE __m128i multiply_1(const struct table *t, __m128i acc, const uint8_
 {
 	return multiply(t, acc, p, 1);
 }
-
-#ifdef __x86_64__
-ISA NOINLINE __m128i multiply_2(const struct table *t, __m128i acc, const uint8_t *p)
-{
-	return multiply(t, acc, p, 2);
-}
-
-ISA NOINLINE __m128i multiply_3(const struct table *t, __m128i acc, const uint8_t *p)
-{
-	return multiply(t, acc, p, 3);
-}
-#endif
 
 /* acc * H is what GHASH makes of it. */
 static const uint8_t zero_block[16];
@@ -217,16 +208,9 @@ ISA static void blocks(const void *table, uint8_t acc[16], unsigned whole, const
 #ifdef __x86_64__
 	for (; nblk >= GROUP; nblk -= GROUP, p += 16 * GROUP)
 		a = multiply(t, a, p, GROUP);
-	if (nblk == 3)
-		a = multiply_3(t, a, p);
-	else if (nblk == 2)
-		a = multiply_2(t, a, p);
-	else if (nblk == 1)
-		a = multiply_1(t, a, p);
-#else
+#endif
 	for (; nblk; nblk--, p += 16)
 		a = multiply_1(t, a, p);
-#endif
 	store(acc, reverse(a));
 }
 

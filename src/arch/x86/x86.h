@@ -24,6 +24,12 @@
 #if !defined(SMB3SIGN_WITHOUT_AVX512) && defined(SMB3SIGN_X86_VPCLMUL)
 #define SMB3SIGN_X86_AVX512
 #endif
+#if defined(SMB3SIGN_X86_AES_NI) && defined(__x86_64__)
+#define SMB3SIGN_X86_AES_LANES
+#endif
+#if defined(SMB3SIGN_X86_VPCLMUL) && defined(SMB3SIGN_X86_AES_LANES)
+#define SMB3SIGN_X86_VAES
+#endif
 #ifndef SMB3SIGN_WITHOUT_SHA_NI
 #define SMB3SIGN_X86_SHA_NI
 #endif
@@ -46,7 +52,6 @@
 #include "../../util.h"
 
 #define TARGET(isa) __attribute__((target(isa)))
-#define NOINLINE    static __attribute__((noinline))
 
 /* As PIN_POINTER: gcc would reorder a sum of vectors, and spill what it then has to keep. */
 #define PIN_VECTOR(v) __asm__("" : "+x"(v))
