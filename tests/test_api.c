@@ -610,6 +610,9 @@ int main(void)
 	tcase_add_test(shipped, test_stack_keys);
 	tcase_add_test(shipped, test_stack_prepared);
 	tcase_add_test(shipped, test_stack_blocks);
+#if defined(__x86_64__) || defined(__aarch64__)
+	tcase_add_test(shipped, test_stack_tag);
+#endif
 #ifndef SMB3SIGN_EMULATED
 	tcase_add_test(shipped, test_selftest_time);
 #endif
