@@ -248,9 +248,11 @@ static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *ke
 	for (size_t i = 0; i < n; i++) {
 		size_t len = SMB3SIGN_HEADER_LEN;
 
+		if (!msgs[i].body)
+			continue;
 		if (kernel ? msgs[i].result != TO_DO || lanes_fn(msgs[i].key) != kernel : !valid(&msgs[i]))
 			continue;
-		for (size_t j = 0; j < msgs[i].body_cnt && msgs[i].body; j++)
+		for (size_t j = 0; j < msgs[i].body_cnt; j++)
 			len += msgs[i].body[j].iov_len;
 		if (len <= UPKEEP)
 			continue;
@@ -417,22 +419,31 @@ static void by_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	}
 }
 
-static int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+/* Whether some of them might go side by side. */
+static int worth_it(const smb3sign_msg *msgs, size_t n)
+{
+	if (n >= WORTH_ROWS && smb3sign_usable(msgs->key, msgs->hdr) && has_shorts(msgs->key))
+		return 1;
+	return worth_lanes(msgs, n, NULL);
+}
+
+INLINE int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
 	int first = SMB3SIGN_OK;
 
 	if (!msgs && n)
 		return SMB3SIGN_E_INVAL;
-	if (n > 1 && ((n >= WORTH_ROWS && smb3sign_usable(msgs->key, msgs->hdr) && has_shorts(msgs->key)) ||
-		      worth_lanes(msgs, n, NULL))) {
+	if (n > 1 && worth_it(msgs, n)) {
 		if (but_lanes(msgs, n, task))
 			by_lanes(msgs, n, task);
-	} else {
-		for (size_t i = 0; i < n; i++)
-			msgs[i].result = msgs[i].reserved ? SMB3SIGN_E_INVAL : one(&msgs[i], task);
+		for (size_t i = n; i-- > 0;)
+			first = msgs[i].result ? msgs[i].result : first;
+		return first;
 	}
-	for (size_t i = n; i-- > 0;)
-		first = msgs[i].result ? msgs[i].result : first;
+	for (size_t i = 0; i < n; i++) {
+		msgs[i].result = msgs[i].reserved ? SMB3SIGN_E_INVAL : one(&msgs[i], task);
+		first = first ? first : msgs[i].result;
+	}
 	return first;
 }
 
