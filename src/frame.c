@@ -26,6 +26,14 @@ int smb3sign_frame_next(const void *frame, size_t len, size_t off, size_t *msg_l
 	return SMB3SIGN_OK;
 }
 
+/* Whether the first message is all of the frame, as nearly always. */
+static int whole_frame(const void *frame, size_t len)
+{
+	size_t n;
+
+	return smb3sign_frame_next(frame, len, 0, &n) == SMB3SIGN_OK && n == len;
+}
+
 /* Some messages of a compound in a row, for batch.c. */
 struct row {
 	size_t n;
@@ -60,6 +68,8 @@ int smb3sign_sign_frame(const smb3sign_key *key, void *frame, size_t len)
 
 	if (!key || !key->mac || !frame)
 		return SMB3SIGN_E_INVAL;
+	if (whole_frame(frame, len))
+		return smb3sign_sign_buf(key, frame, len);
 	/* Everything that can be refused is refused here, before the first byte is written. */
 	do {
 		int err = smb3sign_frame_next(frame, len, off, &n);
@@ -70,8 +80,6 @@ int smb3sign_sign_frame(const smb3sign_key *key, void *frame, size_t len)
 			return err;
 		off += n;
 	} while (off < len);
-	if (n == len)
-		return smb3sign_sign_buf(key, frame, len);
 	for (off = 0; off < len;) {
 		int err = fill_row(&r, key, frame, len, &off);
 
@@ -101,10 +109,9 @@ int smb3sign_verify_frame(const smb3sign_key *key, const void *frame, size_t len
 
 	if (!key || !key->mac || !frame)
 		return SMB3SIGN_E_INVAL;
-	if (smb3sign_frame_next(frame, len, 0, &off) == SMB3SIGN_OK && off == len) {
+	if (whole_frame(frame, len)) {
 		err = smb3sign_verify_buf(key, frame, len);
 	} else {
-		off = 0;
 		do {
 			int frame_err = fill_row(&r, key, (uint8_t *)(uintptr_t)frame, len, &off);
 

@@ -49,12 +49,12 @@ struct chain {
 	uint8x16_t k10_k0, s, next;
 };
 
-INLINE void chain_start(struct chain *c, const void *rk, uint8x16_t h, uint8x16_t block)
+INLINE void chain_start(struct chain *c, const void *rk, uint8x16_t block)
 {
 	c->rk = rk;
 	c->k10_k0 = veorq_u8(aes_ce_rk(rk, 10), aes_ce_rk(rk, 0));
 	PIN_VECTOR(c->k10_k0);
-	c->s = h;
+	c->s = zero();
 	c->next = veorq_u8(aes_ce_rk(rk, 0), block);
 }
 
@@ -69,45 +69,8 @@ INLINE uint8x16_t chain_end(const struct chain *c)
 	return veorq_u8(aes_ce_rounds(c->rk, c->s, c->next), aes_ce_rk(c->rk, 10));
 }
 
-static void cbcmac(const void *rk, uint8_t h[16], const uint8_t *p, size_t nblk)
-{
-	struct chain c;
-
-	chain_start(&c, rk, load(h), load(p));
-	for (size_t i = 1; i < nblk; i++)
-		chain_next(&c, load(p + 16 * i));
-	store(h, chain_end(&c));
-}
-
-/* RFC 4493 2.4: a whole last block takes K1; one of n < 16 bytes is padded with 10...0 and takes K2. */
-INLINE uint8x16_t last_block(const uint8_t *subkeys, const uint8_t *p, size_t n)
-{
-	if (n == 16)
-		return veorq_u8(load(subkeys), load(p));
-	return veorq_u8(load(subkeys + 16), vorrq_u8(load_partial(p, n), pad_mark(n)));
-}
-
-static struct smb3sign_tag cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
-				const uint8_t *body, size_t len)
-{
-	const uint8_t *subkeys = cmac_subkeys(key);
-	struct chain c;
-
-	chain_start(&c, cmac_rk(key), zero(), load(hdr));
-	chain_next(&c, load_flags(hdr, set_flags));
-	chain_next(&c, load(hdr + 32));
-	if (!len) {
-		chain_next(&c, load(subkeys)); /* the zeroed Signature is the last block */
-	} else {
-		size_t nblk = (len - 1) / 16;
-
-		chain_next(&c, zero());
-		for (size_t i = 0; i < nblk; i++)
-			chain_next(&c, load(body + 16 * i));
-		chain_next(&c, last_block(subkeys, body + 16 * nblk, len - 16 * nblk));
-	}
-	return tag_of(chain_end(&c));
-}
+#define ISA
+#include "../cmac_template.h"
 
 const struct smb3sign_aes smb3sign_aes_ce = {
 	.name = "ce",

@@ -35,6 +35,18 @@
 /* As PIN_POINTER: the compiler may not look into this vector, so it does not reorder the sum that it is. */
 #define PIN_VECTOR(v) __asm__("" : "+w"(v))
 
+typedef uint8x16_t block16;
+
+INLINE block16 block_xor(block16 a, block16 b)
+{
+	return veorq_u8(a, b);
+}
+
+INLINE block16 block_or(block16 a, block16 b)
+{
+	return vorrq_u8(a, b);
+}
+
 INLINE uint8x16_t load(const void *p)
 {
 	return vld1q_u8(p);

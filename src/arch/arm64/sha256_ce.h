@@ -14,7 +14,9 @@
 
 #ifdef SMB3SIGN_ARM64_CE
 
-struct sha_ce_state {
+typedef uint32x4_t words;
+
+struct sha_state {
 	uint32x4_t abcd, efgh;
 };
 
@@ -23,7 +25,7 @@ struct sha_ce_state {
  * too. The copy is for the latter: compilers give it to SHA256H, which makes the chain an eighth longer, so they get no
  * choice. Nor may they write the schedule over w before this is done, for which gcc would make copies of it.
  */
-INLINE void sha_ce_rounds4(struct sha_ce_state *s, uint32x4_t *w, const uint32_t *k)
+INLINE void sha_rounds4(struct sha_state *s, uint32x4_t *w, const uint32_t *k)
 {
 	uint32x4_t wk = vaddq_u32(*w, vld1q_u32(k)), copy;
 
@@ -33,32 +35,47 @@ INLINE void sha_ce_rounds4(struct sha_ce_state *s, uint32x4_t *w, const uint32_t
 }
 
 /* W[t..t+3] from the sixteen words before: s0 of W[t-15..] + W[t-16..], then s1 of the two before each + W[t-7..]. */
-INLINE uint32x4_t sha_ce_schedule(uint32x4_t w0, uint32x4_t w4, uint32x4_t w8, uint32x4_t w12)
+INLINE uint32x4_t sha_schedule(uint32x4_t w0, uint32x4_t w4, uint32x4_t w8, uint32x4_t w12)
 {
 	return vsha256su1q_u32(vsha256su0q_u32(w0, w4), w8, w12);
 }
 
-INLINE struct sha_ce_state sha_ce_load(const uint32_t h[8])
+INLINE struct sha_state sha_load(const uint32_t h[8])
 {
-	return (struct sha_ce_state){vld1q_u32(h), vld1q_u32(h + 4)};
+	return (struct sha_state){vld1q_u32(h), vld1q_u32(h + 4)};
 }
 
-INLINE void sha_ce_store(uint32_t h[8], struct sha_ce_state s)
+INLINE void sha_store(uint32_t h[8], const struct sha_state *s)
 {
-	vst1q_u32(h, s.abcd);
-	vst1q_u32(h + 4, s.efgh);
+	vst1q_u32(h, s->abcd);
+	vst1q_u32(h + 4, s->efgh);
 }
 
-INLINE void sha_ce_add(struct sha_ce_state *s, struct sha_ce_state before)
+INLINE void sha_add(struct sha_state *s, struct sha_state before)
 {
 	s->abcd = vaddq_u32(s->abcd, before.abcd);
 	s->efgh = vaddq_u32(s->efgh, before.efgh);
 }
 
-/* Big-endian words of the message to host order. */
-INLINE uint32x4_t sha_ce_words(uint8x16_t v)
+/* Big-endian words of the message to host order, and back. */
+INLINE words words_of(block16 v)
 {
 	return vreinterpretq_u32_u8(vrev32q_u8(v));
+}
+
+INLINE block16 bytes_of(words w)
+{
+	return vrev32q_u8(vreinterpretq_u8_u32(w));
+}
+
+INLINE words sha_abcd(const struct sha_state *s)
+{
+	return s->abcd;
+}
+
+INLINE words sha_efgh(const struct sha_state *s)
+{
+	return s->efgh;
 }
 
 /* sha256_ce_lanes.c */

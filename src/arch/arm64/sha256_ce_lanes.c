@@ -12,7 +12,7 @@
 #ifdef SMB3SIGN_ARM64_CE
 
 struct stream {
-	struct sha_ce_state s;
+	struct sha_state s;
 	uint32x4_t w[4];
 	const uint8_t *p;
 	uint32_t *h; /* the lane's state */
@@ -22,14 +22,14 @@ INLINE void start(struct stream *x, struct smb3sign_lane *lane)
 {
 	x->p = lane->p;
 	x->h = lane->state;
-	x->s = sha_ce_load(x->h);
+	x->s = sha_load(x->h);
 }
 
 INLINE void take_block(struct stream *x)
 {
 #pragma GCC unroll 4
 	for (size_t i = 0; i < 4; i++)
-		x->w[i] = sha_ce_words(load(x->p + 16 * i));
+		x->w[i] = words_of(load(x->p + 16 * i));
 	x->p += 64;
 }
 
@@ -42,7 +42,7 @@ INLINE void step(struct stream *x, const uint32_t *k, size_t t)
 	const size_t q = t / 4 % 4;
 	uint32x4_t *const w = x->w;
 
-	sha_ce_rounds4(&x->s, &w[q], k + t);
+	sha_rounds4(&x->s, &w[q], k + t);
 	if (t >= 4 && t <= 48)
 		w[(q + 3) % 4] = vsha256su1q_u32(w[(q + 3) % 4], w[(q + 1) % 4], w[(q + 2) % 4]);
 	if (t < 48)
@@ -53,8 +53,8 @@ INLINE void step(struct stream *x, const uint32_t *k, size_t t)
 INLINE void end_block(struct stream *x)
 {
 	PIN_POINTER(x->h);
-	sha_ce_add(&x->s, sha_ce_load(x->h));
-	sha_ce_store(x->h, x->s);
+	sha_add(&x->s, sha_load(x->h));
+	sha_store(x->h, &x->s);
 }
 
 NOINLINE void two(struct smb3sign_lane *lanes, size_t nblk)

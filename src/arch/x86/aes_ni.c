@@ -67,7 +67,7 @@ ISA INLINE __m128i chain_end(const struct chain *c)
 	return _mm_aesenclast_si128(aes_ni_middle(c->rk, c->s), aes_ni_rk(c->rk, 10));
 }
 
-#include "cmac_template.h"
+#include "../cmac_template.h"
 
 const struct smb3sign_aes smb3sign_aes_ni = {
 	.name = "ni",

@@ -256,7 +256,7 @@ ISA INLINE __m128i chain_end(const struct chain *c)
 	return decode(round_last(c->x, load(round_key(c->rk, 10))));
 }
 
-#include "cmac_template.h"
+#include "../cmac_template.h"
 
 const struct smb3sign_aes smb3sign_aes_ssse3 = {
 	.name = "ssse3",

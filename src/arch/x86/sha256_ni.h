@@ -23,12 +23,14 @@ void smb3sign_sha256_ni_lanes(struct smb3sign_lane *lanes, size_t n, size_t nblk
 
 #define SHA_NI TARGET("sha,sse4.1")
 
-struct sha_ni_state {
+typedef __m128i words;
+
+struct sha_state {
 	__m128i abef, cdgh;
 };
 
 /* Four rounds with the schedule words w and the constants k, which are aligned so that the addition reads them itself. */
-SHA_NI INLINE void sha_ni_rounds4(struct sha_ni_state *s, __m128i w, const uint32_t *k)
+SHA_NI INLINE void sha_rounds4(struct sha_state *s, __m128i w, const uint32_t *k)
 {
 	__m128i wk = _mm_add_epi32(w, _mm_load_si128((const __m128i *)(const void *)k));
 
@@ -37,59 +39,68 @@ SHA_NI INLINE void sha_ni_rounds4(struct sha_ni_state *s, __m128i w, const uint3
 }
 
 /* W[t..t+3] from the sixteen words before: s0 of W[t-15..] + W[t-16..] + W[t-7..], then s1 of the two before each. */
-SHA_NI INLINE __m128i sha_ni_schedule(__m128i w0, __m128i w4, __m128i w8, __m128i w12)
+SHA_NI INLINE __m128i sha_schedule(__m128i w0, __m128i w4, __m128i w8, __m128i w12)
 {
 	__m128i w9 = _mm_alignr_epi8(w12, w8, 4);
 
 	return _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(w0, w4), w9), w12);
 }
 
-SHA_NI INLINE void sha_ni_add(struct sha_ni_state *s, struct sha_ni_state before)
+SHA_NI INLINE void sha_add(struct sha_state *s, struct sha_state before)
 {
 	s->abef = _mm_add_epi32(s->abef, before.abef);
 	s->cdgh = _mm_add_epi32(s->cdgh, before.cdgh);
 }
 
 /* Big-endian words of the message to host order. The order of bytes is a table, so that it need not be in a register. */
-static const _Alignas(16) uint8_t sha_ni_swap[16] = {3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12};
+static const _Alignas(16) uint8_t sha_swap[16] = {3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12};
 
-SHA_NI INLINE __m128i sha_ni_words(__m128i v, const uint8_t *swap)
+SHA_NI INLINE __m128i sha_words(__m128i v, const uint8_t *swap)
 {
 	return _mm_shuffle_epi8(v, _mm_load_si128((const __m128i *)(const void *)swap));
 }
 
+SHA_NI INLINE words words_of(block16 v)
+{
+	return sha_words(v, sha_swap);
+}
+
+SHA_NI INLINE block16 bytes_of(words w)
+{
+	return sha_words(w, sha_swap);
+}
+
 /* a..d and e..h, first word lowest, to and from the split that the instruction wants (highest word first). */
-SHA_NI INLINE struct sha_ni_state sha_ni_split(__m128i abcd, __m128i efgh)
+SHA_NI INLINE struct sha_state sha_split(__m128i abcd, __m128i efgh)
 {
 	__m128i cdab = _mm_shuffle_epi32(abcd, 0xb1), efgh_up = _mm_shuffle_epi32(efgh, 0x1b);
-	struct sha_ni_state s;
+	struct sha_state s;
 
 	s.abef = _mm_alignr_epi8(cdab, efgh_up, 8);
 	s.cdgh = _mm_blend_epi16(efgh_up, cdab, 0xf0);
 	return s;
 }
 
-SHA_NI INLINE void sha_ni_join(const struct sha_ni_state *s, __m128i *abcd, __m128i *efgh)
+SHA_NI INLINE words sha_abcd(const struct sha_state *s)
 {
-	__m128i feba = _mm_shuffle_epi32(s->abef, 0x1b), dchg = _mm_shuffle_epi32(s->cdgh, 0xb1);
+	return _mm_blend_epi16(_mm_shuffle_epi32(s->abef, 0x1b), _mm_shuffle_epi32(s->cdgh, 0xb1), 0xf0);
+}
 
-	*abcd = _mm_blend_epi16(feba, dchg, 0xf0);
-	*efgh = _mm_alignr_epi8(dchg, feba, 8);
+SHA_NI INLINE words sha_efgh(const struct sha_state *s)
+{
+	return _mm_alignr_epi8(_mm_shuffle_epi32(s->cdgh, 0xb1), _mm_shuffle_epi32(s->abef, 0x1b), 8);
 }
 
 /* The same between a state in memory as the library keeps it, eight words from a on, and registers. */
-SHA_NI INLINE struct sha_ni_state sha_ni_load(const uint32_t h[8])
+SHA_NI INLINE struct sha_state sha_load(const uint32_t h[8])
 {
-	return sha_ni_split(load(h), load(h + 4));
+	return sha_split(load(h), load(h + 4));
 }
 
-SHA_NI INLINE void sha_ni_store(uint32_t h[8], const struct sha_ni_state *s)
+SHA_NI INLINE void sha_store(uint32_t h[8], const struct sha_state *s)
 {
-	__m128i abcd, efgh;
-
-	sha_ni_join(s, &abcd, &efgh);
-	store(h, abcd);
-	store(h + 4, efgh);
+	store(h, sha_abcd(s));
+	store(h + 4, sha_efgh(s));
 }
 
 #endif

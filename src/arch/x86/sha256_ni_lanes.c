@@ -13,7 +13,7 @@
 #ifdef SHA_NI_LANES
 
 struct stream {
-	struct sha_ni_state s;
+	struct sha_state s;
 	__m128i w; /* the newest four words of the schedule */
 	const uint8_t *p;
 	uint32_t *h; /* the lane's state, split */
@@ -48,9 +48,9 @@ struct streams {
 /* Rounds t to t + 3 of the first sixteen. */
 SHA_NI INLINE void first_rounds(struct stream *x, struct streams *all, size_t t)
 {
-	x->w = sha_ni_words(load(x->p + 4 * t), all->swap);
+	x->w = sha_words(load(x->p + 4 * t), all->swap);
 	all->ring[4 * x->place + t / 4] = x->w;
-	sha_ni_rounds4(&x->s, x->w, all->k + t);
+	sha_rounds4(&x->s, x->w, all->k + t);
 	IN_ORDER(x, all);
 }
 
@@ -60,16 +60,16 @@ SHA_NI INLINE void later_rounds(struct stream *x, struct streams *all, size_t t)
 	__m128i *w = all->ring + 4 * x->place;
 	size_t q = t / 4;
 
-	x->w = sha_ni_schedule(w[q], w[(q + 1) % 4], w[(q + 2) % 4], q ? x->w : w[3]);
+	x->w = sha_schedule(w[q], w[(q + 1) % 4], w[(q + 2) % 4], q ? x->w : w[3]);
 	w[q] = x->w;
-	sha_ni_rounds4(&x->s, x->w, all->k + t);
+	sha_rounds4(&x->s, x->w, all->k + t);
 	IN_ORDER(x, all);
 }
 
 SHA_NI INLINE void rounds64(struct streams *all, size_t n)
 {
 	all->k = smb3sign_sha256_k;
-	all->swap = sha_ni_swap;
+	all->swap = sha_swap;
 	PIN_POINTER(all->k);
 	PIN_POINTER(all->swap);
 	EACH(n, all, first_rounds, all, 0);
@@ -90,13 +90,13 @@ SHA_NI INLINE void start(struct stream *x, size_t place, struct smb3sign_lane *l
 	x->place = place;
 	x->p = lane->p;
 	x->h = lane->state;
-	x->s = sha_ni_load(lane->state);
+	x->s = sha_load(lane->state);
 }
 
 SHA_NI INLINE void end_block(struct stream *x, size_t bytes)
 {
 	PIN_POINTER(x->h);
-	sha_ni_add(&x->s, (struct sha_ni_state){load(x->h), load(x->h + 4)});
+	sha_add(&x->s, (struct sha_state){load(x->h), load(x->h + 4)});
 	x->p += bytes;
 }
 
@@ -106,7 +106,7 @@ SHA_NI INLINE void keep(struct stream *x, int split)
 		store(x->h, x->s.abef);
 		store(x->h + 4, x->s.cdgh);
 	} else {
-		sha_ni_store(x->h, &x->s);
+		sha_store(x->h, &x->s);
 	}
 }
 

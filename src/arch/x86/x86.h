@@ -37,7 +37,7 @@
 #ifndef SMB3SIGN_WITHOUT_SHA256_AVX2
 #define SMB3SIGN_X86_SHA256_AVX2
 #endif
-#ifndef SMB3SIGN_WITHOUT_SHA256_SSSE3
+#ifdef SMB3SIGN_X86_SSSE3
 #define SMB3SIGN_X86_SHA256_SSSE3
 #endif
 #endif
@@ -55,6 +55,28 @@
 
 /* As PIN_POINTER: gcc would reorder a sum of vectors, and spill what it then has to keep. */
 #define PIN_VECTOR(v) __asm__("" : "+x"(v))
+
+typedef __m128i block16;
+
+TARGET("sse2") INLINE block16 zero(void)
+{
+	return _mm_setzero_si128();
+}
+
+TARGET("sse2") INLINE block16 of_words(uint64_t lo, uint64_t hi)
+{
+	return _mm_set_epi64x((int64_t)hi, (int64_t)lo);
+}
+
+TARGET("sse2") INLINE block16 block_xor(block16 a, block16 b)
+{
+	return _mm_xor_si128(a, b);
+}
+
+TARGET("sse2") INLINE block16 block_or(block16 a, block16 b)
+{
+	return _mm_or_si128(a, b);
+}
 
 TARGET("sse2") INLINE __m128i load(const void *p)
 {
@@ -83,7 +105,7 @@ TARGET("sse2") INLINE __m128i load_partial(const uint8_t *p, size_t n)
 	uint64_t w[2];
 
 	load_partial_words(w, p, n);
-	return _mm_set_epi64x((int64_t)w[1], (int64_t)w[0]);
+	return of_words(w[0], w[1]);
 }
 
 TARGET("sse2") INLINE struct smb3sign_tag tag_of(__m128i v)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CBC-MAC and CMAC over a chain, for an AES that keeps the XORs of message and keys off it. The file that includes this
- * has before:
- *     ISA                           the target attribute of its functions
+ * CBC-MAC and CMAC over a chain, for an AES that keeps the XORs of message and keys off it. x86.h and arm64.h have the
+ * operations on blocks; the file that includes this has before:
+ *     ISA                           the target attribute of its functions, or nothing
  *     struct chain                  a chain under way
  *     chain_start(c, rk, block)     its first input block; the initial chaining value, if not zero, is in the block
  *     chain_next(c, block)          encrypts what came before, and takes another block in
@@ -13,18 +13,18 @@ ISA static void cbcmac(const void *rk, uint8_t h[16], const uint8_t *p, size_t n
 {
 	struct chain c;
 
-	chain_start(&c, rk, _mm_xor_si128(load(h), load(p)));
+	chain_start(&c, rk, block_xor(load(h), load(p)));
 	for (size_t i = 1; i < nblk; i++)
 		chain_next(&c, load(p + 16 * i));
 	store(h, chain_end(&c));
 }
 
 /* RFC 4493 2.4: a whole last block takes K1; one of n < 16 bytes is padded with 10...0 and takes K2. */
-ISA INLINE __m128i last_block(const uint8_t *subkeys, const uint8_t *p, size_t n)
+ISA INLINE block16 last_block(const uint8_t *subkeys, const uint8_t *p, size_t n)
 {
 	if (n == 16)
-		return _mm_xor_si128(load(subkeys), load(p));
-	return _mm_xor_si128(load(subkeys + 16), _mm_or_si128(load_partial(p, n), pad_mark(n)));
+		return block_xor(load(subkeys), load(p));
+	return block_xor(load(subkeys + 16), block_or(load_partial(p, n), pad_mark(n)));
 }
 
 ISA static struct smb3sign_tag cmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
@@ -41,7 +41,7 @@ ISA static struct smb3sign_tag cmac(const struct smb3sign_key *key, const uint8_
 	} else {
 		size_t nblk = (len - 1) / 16;
 
-		chain_next(&c, _mm_setzero_si128());
+		chain_next(&c, zero());
 		for (size_t i = 0; i < nblk; i++)
 			chain_next(&c, load(body + 16 * i));
 		chain_next(&c, last_block(subkeys, body + 16 * nblk, len - 16 * nblk));
