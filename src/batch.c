@@ -336,20 +336,21 @@ static void one_by_one(struct row *r, enum smb3sign_task task)
 	conclude_row(r, task);
 }
 
-/* A short message finds its row, and the kernel takes it once the row is full; a long one goes by itself. */
+/* A short message in one piece finds its row, and the kernel takes it once the row is full; others go by themselves. */
 INLINE int place_short(struct row *rows, smb3sign_msg *m, enum smb3sign_task task)
 {
 	const struct smb3sign_ghash *ghash = m->key->ghash;
 	struct smb3sign_extent e;
 	struct row *r;
-	int err = smb3sign_measure(&e, m->body, m->body_cnt);
+	int err;
 
+	if (m->body_cnt > 1 || (m->body_cnt && m->body && m->body->iov_len > 16 * SMB3SIGN_SHORT_BLOCKS))
+		return one(m, task);
+	err = smb3sign_measure(&e, m->body, m->body_cnt);
 	if (!err)
 		err = smb3sign_check(m->key, m->hdr, &e, task);
 	if (err)
 		return err;
-	if (e.pieces > 1 || e.len > 16 * SMB3SIGN_SHORT_BLOCKS)
-		return one(m, task);
 	r = &rows[(e.len + 15) / 16];
 	r->arg[r->n].key = m->key;
 	r->arg[r->n].hdr = m->hdr;
