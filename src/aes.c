@@ -281,13 +281,14 @@ static void store_round_key(uint8_t *rk, const uint32_t k[PLANES], unsigned roun
  */
 static void portable_expand(void *rk, const uint8_t key[16])
 {
-	uint32_t k[PLANES], s[PLANES], w[4];
+	uint32_t planes[PLANES], s[PLANES], w[4], *k = planes;
 	unsigned rcon = 1;
 
 	load_packed(w, key);
 	EACH_PLANE(k[i] = (i < 4 ? w[i % 4] : w[i % 4] >> 4) & 0x0f0f0f0f);
 	for (unsigned round = 0;; round++) {
-		store_round_key((uint8_t *)rk + round * sizeof(k), k, round);
+		PIN_POINTER(k); /* no copies of planes: the last round key's would stay on the stack */
+		store_round_key((uint8_t *)rk + round * sizeof(planes), k, round);
 		if (round == ROUNDS)
 			break;
 		EACH_PLANE(s[i] = ror32(k[i], 8));
@@ -302,7 +303,7 @@ static void portable_expand(void *rk, const uint8_t key[16])
 		}
 		rcon = rcon << 1 ^ (rcon >> 7) * 0x11b;
 	}
-	smb3sign_wipe(k, sizeof(k));
+	smb3sign_wipe(planes, sizeof(planes));
 	smb3sign_wipe(s, sizeof(s));
 	smb3sign_wipe(w, sizeof(w));
 }

@@ -498,10 +498,23 @@ static size_t secret_size(const smb3sign_key *key)
 	}
 }
 
-/* Nor E(0), which is GMAC's H and makes CMAC's subkeys, nor E(J0), which with the signature gives GHASH away. */
+/* Either way round: kernels keep blocks reversed. */
+static int stack_holds_block(const uint8_t block[16])
+{
+	uint8_t reversed[16];
+
+	for (size_t i = 0; i < 16; i++)
+		reversed[i] = block[15 - i];
+	return stack_holds(block, 16) || stack_holds(reversed, 16);
+}
+
+/*
+ * Nor E(0), which is GMAC's H and makes CMAC's subkeys, nor E(J0) or GHASH, of which the signature gives the other away: GHASH of
+ * a known message is an equation for H.
+ */
 START_TEST(test_stack_blocks)
 {
-	uint8_t block[16] = {0}, e0[16], ej0[16];
+	uint8_t block[16] = {0}, e0[16], ej0[16], ghash[16];
 
 	ref_aes128(raw_key, block, e0);
 	for (unsigned alg = SMB3SIGN_AES_CMAC; alg < ALGS; alg++) {
@@ -509,10 +522,13 @@ START_TEST(test_stack_blocks)
 		memcpy(block, stack_msg + 24, 8);
 		block[15] = 1;
 		ref_aes128(raw_key, block, ej0);
+		for (size_t i = 0; i < 16; i++)
+			ghash[i] = stack_msg[48 + i] ^ ej0[i];
 		for (size_t i = 0; i < STACK_CALLS; i++) {
 			stack_depth(stack_calls[i].call);
-			ck_assert_msg(!stack_holds(e0, 16), "algorithm %u, %s left E(0)", alg, stack_calls[i].name);
-			ck_assert_msg(!stack_holds(ej0, 16), "algorithm %u, %s left E(J0)", alg, stack_calls[i].name);
+			ck_assert_msg(!stack_holds_block(e0), "algorithm %u, %s left E(0)", alg, stack_calls[i].name);
+			ck_assert_msg(!stack_holds_block(ej0), "algorithm %u, %s left E(J0)", alg, stack_calls[i].name);
+			ck_assert_msg(!stack_holds_block(ghash), "algorithm %u, %s left GHASH", alg, stack_calls[i].name);
 		}
 		smb3sign_key_free(stack_key);
 	}
@@ -536,6 +552,9 @@ START_TEST(test_stack_tag)
 		stack_depth(call_batch);
 		ck_assert_int_eq(stack_result, SMB3SIGN_E_SIGNATURE);
 		ck_assert_msg(!stack_holds(right, 16), "algorithm %u: a batch left the right signature", alg);
+		stack_depth(call_stream);
+		ck_assert_int_eq(stack_result, SMB3SIGN_E_SIGNATURE);
+		ck_assert_msg(!stack_holds(right, 16), "algorithm %u: a stream left the right signature", alg);
 		smb3sign_key_free(stack_key);
 	}
 }
@@ -559,6 +578,36 @@ START_TEST(test_stack_prepared)
 					      stack_calls[i].name, at);
 		}
 		smb3sign_key_free(stack_key);
+	}
+}
+END_TEST
+
+/* FIPS 197 A.1 and its last round key, from which the key follows. */
+static const uint8_t fips_key[16] = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6, 0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf,
+				     0x4f, 0x3c};
+static const uint8_t fips_last[16] = {0xd0, 0x14, 0xf9, 0xa8, 0xc9, 0xee, 0x25, 0x89, 0xe1, 0x3f, 0x0c, 0xc8, 0xb6, 0x63,
+				      0x0c, 0xa6};
+
+static void call_fips_key(void)
+{
+	stack_result = smb3sign_key_init(&stack_placed, stack_room, sizeof(stack_room), stack_alg, fips_key, 16, 0);
+}
+
+/* Nor the last round key as the portable key schedule has it: bit i of row r, column c at bit 8r + c of word i. */
+START_TEST(test_stack_planes)
+{
+	uint32_t plane[8] = {0};
+
+	for (unsigned at = 0; at < 16; at++)
+		for (unsigned i = 0; i < 8; i++)
+			plane[i] |= (uint32_t)(fips_last[at] >> i & 1) << (8 * (at % 4) + at / 4);
+	for (stack_alg = SMB3SIGN_AES_CMAC; stack_alg < ALGS; stack_alg++) {
+		stack_depth(call_fips_key);
+		ck_assert_int_eq(stack_result, SMB3SIGN_OK);
+		ck_assert_msg(!stack_holds(fips_last, 16), "algorithm %u: the last round key", stack_alg);
+		for (size_t i = 0; i < 8; i += 2)
+			ck_assert_msg(!stack_holds((const uint8_t *)&plane[i], 8), "algorithm %u: planes %zu and %zu",
+				      stack_alg, i, i + 1);
 	}
 }
 END_TEST
@@ -610,6 +659,7 @@ int main(void)
 	tcase_add_test(shipped, test_stack_keys);
 	tcase_add_test(shipped, test_stack_prepared);
 	tcase_add_test(shipped, test_stack_blocks);
+	tcase_add_test(shipped, test_stack_planes);
 #if defined(__x86_64__) || defined(__aarch64__)
 	tcase_add_test(shipped, test_stack_tag);
 #endif

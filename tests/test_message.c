@@ -442,6 +442,26 @@ START_TEST(test_flips_all_lengths)
 }
 END_TEST
 
+/* Two bits of the Signature: a comparison that folds it up must not let them cancel. */
+START_TEST(test_flips_two)
+{
+	smb3sign_key *key = new_key((unsigned)_i, raw_key, SMB3SIGN_ROLE_ANY);
+	uint8_t *msg = new_message(100);
+
+	ck_assert_int_eq(smb3sign_sign_buf(key, msg, 100), SMB3SIGN_OK);
+	for (unsigned a = 0; a < 128; a++)
+		for (unsigned b = a + 1; b < 128; b++) {
+			msg[48 + a / 8] ^= (uint8_t)(1u << a % 8);
+			msg[48 + b / 8] ^= (uint8_t)(1u << b % 8);
+			ck_assert_msg(smb3sign_verify_buf(key, msg, 100) == SMB3SIGN_E_SIGNATURE, "bits %u and %u", a, b);
+			msg[48 + a / 8] ^= (uint8_t)(1u << a % 8);
+			msg[48 + b / 8] ^= (uint8_t)(1u << b % 8);
+		}
+	smb3sign_key_free(key);
+	free(msg);
+}
+END_TEST
+
 /* One bit anywhere in long messages. */
 static void long_flips_of_kernel(const smb3sign_key *key, const uint8_t raw[16], void *arg)
 {
@@ -831,6 +851,7 @@ int main(void)
 	add_per_alg(memory, test_short);
 	add_per_alg(changed, test_flips);
 	add_per_alg(changed, test_flips_all_lengths);
+	add_per_alg(changed, test_flips_two);
 	add_per_alg(changed, test_flips_long);
 	add_per_alg(changed, test_other_lengths);
 	add_per_alg(changed, test_unsigned);
