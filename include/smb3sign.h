@@ -4,8 +4,8 @@
  *
  * This header is the manual. "MS-SMB2" is Microsoft's [MS-SMB2], revision 84.
  *
- * MEMORY    The library allocates only in smb3sign_key_new, smb3sign_key_derive and smb3sign_key_dup. Nothing else can
- *           fail for lack of resources. Stack use is bounded: 8 KiB at most. Keys, contexts and intermediate secrets
+ * MEMORY    The library allocates only in smb3sign_key_new, smb3sign_key_derive, smb3sign_key_dup and smb3sign_guard_new.
+ *           Nothing else can fail for lack of resources. Stack use is bounded: 8 KiB at most. Keys, contexts and intermediate secrets
  *           are wiped when they are done with.
  * THREADS   A key is written while it is made and while it is wiped; between the two any number of threads may use it
  *           at once without a lock. Handing the pointer to another thread needs the same publication barrier as any
@@ -81,7 +81,7 @@ enum {
 	SMB3SIGN_E_MESSAGE = -4,     /* malformed header, length, context or chain; direction against the key's role */
 	SMB3SIGN_E_INVAL = -5,       /* the caller's mistake: NULL, misaligned or short memory, wrong context state */
 	SMB3SIGN_E_UNSUPPORTED = -6, /* unknown or unusable algorithm, dialect or use */
-	SMB3SIGN_E_NOMEM = -7,       /* from key_new, key_derive and key_dup only */
+	SMB3SIGN_E_NOMEM = -7,       /* from key_new, key_derive, key_dup and guard_new only */
 	SMB3SIGN_E_NONCE = -8        /* this GMAC nonce was already used */
 };
 /*
@@ -368,6 +368,26 @@ SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_find(const void *negotiate, s
 							size_t *data_len);
 
 /*
+ * The Data of an SMB2_SIGNING_CAPABILITIES context: a count and n ids, most preferred first; a request lists all that the
+ * client would use, a response the one that was chosen (on a connection that is to be bound to a session, a request lists
+ * the session's alone, MS-SMB2 3.2.4.2.2.2). *out_len: room in out, then 2 + 2 * n. E_UNSUPPORTED: an id that is none of the
+ * three. E_INVAL: NULL, no ids, one twice, too little room.
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_encode(const uint16_t *algs, size_t n, void *out, size_t *out_len);
+
+/*
+ * Server: choose an algorithm (MS-SMB2 3.3.5.4). data/len: the request's context, NULL if it had none; mine: ours, most
+ * preferred first, whose order decides (the specification leaves it open, Samba does so). Unknown ids, repeated ids and
+ * bytes behind the list are ignored. Nothing in common, or no context: AES-CMAC with *matched 0, else *matched is 1. Answer
+ * with a context if and only if data is not NULL, even if nothing matched: Windows and the specification do, and a client that
+ * did not offer AES-CMAC then fails, as it should. E_MESSAGE (answer INVALID_PARAMETER): no ids, or more announced than there
+ * are bytes. E_UNSUPPORTED: the outcome is not in mine, AES-CMAC by default included. mine, alg or matched NULL, an id in
+ * mine that is none of the three: E_INVAL. *alg and *matched are written on success only.
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_choose(const void *data, size_t len, const uint16_t *mine, size_t n_mine,
+							  unsigned *alg, int *matched);
+
+/*
  * Client: the algorithm that the server's answer selects (MS-SMB2 3.2.5.2). data/len: its context's Data, NULL if it sent
  * none, which means AES-CMAC. offered: the ids that the request's context listed; a client that sent no context passes
  * { SMB3SIGN_AES_CMAC }. Exactly one id, else E_MESSAGE (bytes behind it are ignored: Linux pads); one of the offered, else
@@ -376,7 +396,83 @@ SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_find(const void *negotiate, s
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_accept(const void *data, size_t len, const uint16_t *offered,
 							  size_t n_offered, unsigned *alg);
 
-/* ---- Errors that servers answer without a session -------------------------------------------------------------- */
+/*
+ * Append a SIGNING context with these ids to a NEGOTIATE message that is being built, request or response: *len bytes so
+ * far, in memory of cap bytes. Zeros up to a multiple of 8, the context, NegotiateContextOffset (of the first context) and
+ * NegotiateContextCount; *len grows, nothing is padded behind it (the preauthentication hash covers padding). E_MESSAGE: not
+ * a NEGOTIATE message, malformed, 0x0311 not in it, a SIGNING context already there, contexts that do not end at *len, or 65535
+ * of them. E_UNSUPPORTED and E_INVAL as caps_encode, too little room included; the message is untouched then.
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_append(void *negotiate, size_t *len, size_t cap, const uint16_t *algs,
+							  size_t n);
+
+/* ---- Binding a session to another connection (multichannel) ---------------------------------------------------- */
+
+/*
+ * One side of a bind. dialect: 0x0202 .. 0x0311. alg: what that connection's messages are signed with. cipher: the id of
+ * SMB2_ENCRYPTION_CAPABILITIES, 0 if none; 3.0 and 3.0.2 with encryption: 1 (AES-128-CCM).
+ */
+typedef struct {
+	unsigned dialect;
+	unsigned alg;
+	unsigned cipher;
+	unsigned reserved[3]; /* 0, else INVALID_PARAMETER */
+} smb3sign_binding;
+
+/*
+ * Server: the NTSTATUS that a SESSION_SETUP with the BINDING flag gets for what the two connections negotiated, 0 if they
+ * go together. Ask before verifying the request. In this order, which is Windows' as Samba recorded it (MS-SMB2 is silent on
+ * the first two): AES-GMAC on the session's connection alone: 0xC000042A REQUEST_OUT_OF_SEQUENCE; on the new connection
+ * alone: 0xC00000BB NOT_SUPPORTED; the new connection below 3.0: 0xC00000D0 REQUEST_NOT_ACCEPTED; another dialect, then
+ * another cipher: 0xC000000D INVALID_PARAMETER. NULL, an unknown dialect or algorithm: INVALID_PARAMETER. The request is to
+ * be signed with the session's key and so with the session's algorithm. Whether it is signed at all, the session a guest's,
+ * or the channel bound already, is the caller's to ask (MS-SMB2 3.3.5.5).
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK uint32_t smb3sign_bind_status(const smb3sign_binding *session,
+							       const smb3sign_binding *connection);
+
+/* ---- Policy: what must be signed, what must be verified, what to answer ---------------------------------------- */
+
+/* The state of an element and of its session, ORed together. */
+enum {
+	SMB3SIGN_DECRYPTED = 1,    /* it came, or will go, inside a TRANSFORM header */
+	SMB3SIGN_REQUIRED = 2,     /* Session.SigningRequired */
+	SMB3SIGN_HAVE_SESSION = 4, /* there is a session for it: that of the chain for RELATED elements */
+	SMB3SIGN_HAVE_KEY = 8,     /* and a key */
+	SMB3SIGN_GUEST = 16,       /* a guest's or an anonymous session */
+	SMB3SIGN_PEER_SIGNED = 32, /* sending a response: the request carried SIGNED */
+	SMB3SIGN_SMB311 = 64,      /* dialect 3.1.1 */
+	SMB3SIGN_BINDING = 128,    /* of a SESSION_SETUP exchange with the BINDING flag */
+	SMB3SIGN_MUST_SIGN = 256,  /* FSCTL_VALIDATE_NEGOTIATE_INFO, and what else is to be signed whatever the session says */
+	SMB3SIGN_ECHO = 512        /* receiving a response: smb3sign_is_echo() said so */
+};
+
+/* What to do with a message that came. */
+enum {
+	SMB3SIGN_ACT_PASS,        /* process it; it is not to be verified */
+	SMB3SIGN_ACT_VERIFY,      /* verify it: process it if that gives OK; a server answers smb3sign_ntstatus() of anything else,
+				   * unless it is a CANCEL, a client discards it */
+	SMB3SIGN_ACT_DISCARD,     /* drop it, answer nothing */
+	SMB3SIGN_ACT_REJECT,      /* server: answer *ntstatus, do not process it */
+	SMB3SIGN_ACT_STATUS_ONLY, /* client: deliver the error Status, nothing of the body: nobody vouches for it */
+	SMB3SIGN_ACT_DISCONNECT   /* end the connection */
+};
+
+/*
+ * What to do with a received element (MS-SMB2 3.3.5.2.4, 3.2.5.1.3; where those are silent, as Windows and Samba do): one of
+ * SMB3SIGN_ACT_*. role: ours, CLIENT or SERVER. Elements of a chain are asked one by one. *ntstatus is the answer to give for
+ * REJECT and is 0 for everything else. E_MESSAGE: not an SMB2 header. E_INVAL: NULL, another role, an unknown state bit.
+ * A server sets REQUIRED for a SESSION_SETUP on a bound channel; on a session's first channel an unsigned re-authentication
+ * is legal where signing is optional.
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_receive_policy(unsigned role, const void *hdr, unsigned state, uint32_t *ntstatus);
+
+/*
+ * Whether to sign an element that is about to be sent, its header filled in (MS-SMB2 3.2.4.1.1, 3.3.4.1.1): 1 sign it, 0 do
+ * not, E_UNSUPPORTED: it must be signed and there is no key: do not send it. E_MESSAGE: not an SMB2 header, or one whose
+ * direction is not the role's. E_INVAL: another role, NULL, an unknown state bit.
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_send_policy(unsigned role, const void *hdr, unsigned state);
 
 /*
  * 1 if the response is what a server answers that has no session to sign with: the request's Command and MessageId, an
@@ -385,6 +481,48 @@ SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_caps_accept(const void *data, size
  * too).
  */
 SMB3SIGN_API int smb3sign_is_echo(const void *response_hdr, const void *request_hdr);
+
+/* ---- Guard against a second message under one GMAC nonce -------------------------------------------------------- */
+
+/*
+ * AES-GMAC's nonce is MessageId, direction and whether it is a CANCEL. Two different messages under one nonce and key tell
+ * an eavesdropper enough to forge any third (SP 800-38D, appendix A), so a sender with a bug of its own in MessageIds can
+ * keep a guard beside each key, one for each direction it sends in, and claim every message's nonce immediately before
+ * signing it. Any number of threads may call claim, hold and drop on one guard at once; none of them locks or waits.
+ *
+ * A guard remembers a window of MessageIds up to the highest claimed: make it as wide as the credits outstanding at most
+ * (Samba, Windows: 8192). An older id is refused, unless it is held: hold every request whose answer may come late (all that
+ * go async, slow ones too) when its interim response is sent or seen. A held id stays claimable, once as an ordinary message
+ * and once as a CANCEL, until it is dropped, however many others pass. Verification needs no guard: it is free to repeat.
+ * Not for the requests of a bind: the protocol itself repeats low ids there under the session's key.
+ */
+typedef struct smb3sign_guard smb3sign_guard;
+
+/*
+ * window: MessageIds, 1 .. 1048576; rounded up to a power of two, 64 at least. At most `window` ids are held at once. About
+ * @@BYTES@@ bytes for each. E_INVAL: g NULL, a window out of range. E_NOMEM. *g is written on success only.
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_guard_new(smb3sign_guard **g, size_t window);
+
+/* NULL is fine. No other call may be under way. */
+SMB3SIGN_API void smb3sign_guard_free(smb3sign_guard *g);
+
+/*
+ * Take the nonce of this message: OK to exactly one caller, E_NONCE to every other and for an id that is older than the
+ * window and not held. A claim is for good: a sign that fails afterwards, or a message that is not sent, leaves it spent.
+ * E_MESSAGE: not an SMB2 header. E_INVAL: NULL.
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_guard_claim(smb3sign_guard *g, const void *hdr);
+
+/*
+ * Keep this message's MessageId claimable when it leaves the window. hdr: the request or its interim response. Holding it
+ * again is OK and changes nothing. E_NONCE: the id is older than the window, or `window` ids are held. E_MESSAGE, E_INVAL as
+ * for claim.
+ */
+SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_guard_hold(smb3sign_guard *g, const void *hdr);
+
+/* The request of this MessageId is finished: give its place back. An id that is not held: nothing happens. */
+SMB3SIGN_API void smb3sign_guard_drop(smb3sign_guard *g, const void *hdr);
 
 /* ---- The library itself ---------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What results mean, in words and as NTSTATUS; the version. */
-#include "smb3sign.h"
+#include "smb2.h"
 
 #define STRING(x)   #x
 #define EXPANDED(x) STRING(x)
@@ -41,18 +41,18 @@ uint32_t smb3sign_ntstatus(int err)
 {
 	switch (err) {
 	case SMB3SIGN_OK:
-		return 0;
+		return STATUS_SUCCESS;
 	case SMB3SIGN_E_SIGNATURE:
 	case SMB3SIGN_E_UNSIGNED:
 	case SMB3SIGN_E_EXEMPT:
-		return 0xc0000022u; /* STATUS_ACCESS_DENIED */
+		return STATUS_ACCESS_DENIED;
 	case SMB3SIGN_E_MESSAGE:
-		return 0xc000000du; /* STATUS_INVALID_PARAMETER */
+		return STATUS_INVALID_PARAMETER;
 	case SMB3SIGN_E_UNSUPPORTED:
-		return 0xc00000bbu; /* STATUS_NOT_SUPPORTED */
+		return STATUS_NOT_SUPPORTED;
 	case SMB3SIGN_E_NOMEM:
-		return 0xc000009au; /* STATUS_INSUFFICIENT_RESOURCES */
+		return STATUS_INSUFFICIENT_RESOURCES;
 	default:
-		return 0xc00000e5u; /* STATUS_INTERNAL_ERROR */
+		return STATUS_INTERNAL_ERROR;
 	}
 }

@@ -91,6 +91,12 @@ static inline uint32_t ror32(uint32_t x, unsigned n) /* 0 < n < 32 */
 	return x >> n | x << (32 - n);
 }
 
+static inline void store_le16(void *p, uint16_t v)
+{
+	v = little_endian() ? v : swap16(v);
+	memcpy(p, &v, sizeof(v));
+}
+
 static inline void store_le32(void *p, uint32_t v)
 {
 	v = little_endian() ? v : swap32(v);
