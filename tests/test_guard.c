@@ -6,6 +6,7 @@
  */
 #define _DEFAULT_SOURCE /* barriers */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "support.h"
@@ -640,6 +641,7 @@ struct team {
 	uint64_t base; /* this round's id */
 	_Atomic unsigned grants[NONCES];
 	_Atomic int held;
+	_Atomic uint64_t arrivals;
 };
 
 struct member {
@@ -691,6 +693,38 @@ START_TEST(test_one_winner)
 {
 	struct team t = {.g = new_guard(WINDOW), .round = claim_all, .members = THREADS, .rounds = 1};
 
+	run_team(&t);
+	for (size_t id = 0; id < RACED; id++)
+		ck_assert_msg(raced[id] == 1, "id %zu was granted %u times", id, raced[id]);
+	smb3sign_guard_free(t.g);
+}
+END_TEST
+
+/* The members go on at the same moment, as near as a shared counter can bring them. meeting: how many there were. */
+static void meet(struct team *t, uint64_t meeting)
+{
+	t->arrivals++;
+	for (unsigned spins = 0; t->arrivals < t->members * (meeting + 1); spins++)
+		if (spins % 1000 == 999)
+			sched_yield();
+}
+
+static void claim_in_step(struct team *t, unsigned member, unsigned round)
+{
+	(void)member;
+	(void)round;
+	for (uint64_t id = 0; id < RACED; id++) {
+		meet(t, id);
+		if (claim(t->g, id, RESPONSE) == SMB3SIGN_OK)
+			raced[id]++;
+	}
+}
+
+START_TEST(test_same_moment)
+{
+	struct team t = {.g = new_guard(WINDOW), .round = claim_in_step, .members = 2, .rounds = 1};
+
+	memset(raced, 0, sizeof(raced));
 	run_team(&t);
 	for (size_t id = 0; id < RACED; id++)
 		ck_assert_msg(raced[id] == 1, "id %zu was granted %u times", id, raced[id]);
@@ -759,6 +793,7 @@ static void race_for_place(struct team *t, unsigned member, unsigned round)
 {
 	const uint64_t id = t->base;
 
+	meet(t, round);
 	switch (member) {
 	case 0:
 		take_place(t->g, id, WINDOW);
@@ -784,9 +819,11 @@ static void race_for_place(struct team *t, unsigned member, unsigned round)
 			ck_assert_uint_eq(t->grants[nonce], 1);
 		t->grants[nonce] = 0;
 	}
-	drop(t->g, id);
+	/* A hold that was refused has left nothing behind. */
+	if (t->held)
+		drop(t->g, id);
 	t->base = id + 3 * WINDOW + 1;
-	t->held = hold_race & HELD_BEFORE;
+	t->held = (hold_race & HELD_BEFORE) != 0;
 	if (hold_race & HELD_BEFORE)
 		granted(hold(t->g, t->base));
 }
@@ -799,7 +836,7 @@ START_TEST(test_races)
 				 .members = 4,
 				 .rounds = 3000,
 				 .base = 1,
-				 .held = hold_race & HELD_BEFORE};
+				 .held = (hold_race & HELD_BEFORE) != 0};
 
 		if (hold_race & HELD_BEFORE)
 			granted(hold(t.g, t.base));
@@ -886,6 +923,7 @@ int main(void)
 	tcase_add_test(held, test_full);
 	tcase_add_test(model, test_model);
 	tcase_add_test(threads, test_one_winner);
+	tcase_add_test(threads, test_same_moment);
 	tcase_add_test(threads, test_no_false_refusal);
 	tcase_add_test(threads, test_races);
 	tcase_add_test(threads, test_mixture);

@@ -153,7 +153,9 @@ static void settle(unsigned ids, int full)
 		for (unsigned nonce = 0; nonce < KINDS; nonce++)
 			if (grants[i][nonce] == 1)
 				ck_assert_int_eq(call(nonce, i), SMB3SIGN_E_NONCE);
-		call(DROP, i);
+		/* A hold that was refused has left nothing behind. */
+		if (holds[i])
+			call(DROP, i);
 	}
 	for (size_t i = 0; i < WINDOW; i++)
 		ck_assert(!guard->held[i] || guard->held[i] >> ENTRY_BITS < WINDOW);
