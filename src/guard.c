@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The nonce guard: which GMAC nonces (MessageId, direction, CANCEL; MS-SMB2 3.1.4.1) a sender has used, in two arrays of
- * 64-bit words that threads change by compare-and-swap, one word at a time.
+ * The nonce guard: which GMAC nonces (MessageId, direction, CANCEL; MS-SMB2 3.1.4.1) a sender has used, in two arrays
+ * of 64-bit words that threads change by compare-and-swap, one word at a time.
  *
- * place[id % window]  belongs to one MessageId: the highest so far of those that agree modulo the window. The word is that
- *                     id's epoch, id / window, above six bits of state. Nothing knows of a highest MessageId of all, so a
- *                     stray one, however high, costs the ids of its own place and no others.
+ * place[id % window]  belongs to one MessageId: the highest so far of those that agree modulo the window. The word is
+ *                     that id's epoch, id / window, above six bits of state. Nothing knows of a highest MessageId of
+ *                     all, so a stray one, however high, costs the ids of its own place and no others.
  * held[]              a hash table of the held ids, each with its four nonces: for ids that have lost their place.
  */
 #include <stdatomic.h>
@@ -14,13 +14,14 @@
 #include "smb2.h"
 
 /*
- * place[]: bits 0..3 say which of the id's nonces are used. HOLDING is set by the one thread that may enter the id in held[],
- * HELD when it has. The epoch has the other 58 bits, all that 2^64 ids divided by the least window can need: it is never
- * truncated, so no id passes for another one, however far it jumps. All zero is epoch 0 with nothing used, which is true of
- * a new guard.
+ * place[]: bits 0..3 say which of the id's nonces are used. HOLDING is set by the one thread that may enter the id in
+ * held[], HELD when it has. The epoch has the other 58 bits, all that 2^64 ids divided by the least window can need: it
+ * is never truncated, so no id passes for another one, however far it jumps. All zero is epoch 0 with nothing used,
+ * which is true of a new guard.
  *
- * held[]: the id in the 59 high bits (a MessageId counts the connection's messages from 0 and does not get there; higher ones
- * cannot be held), HANDED_OVER, the used nonces. 0: free. Until it is handed over an entry says that all four are used.
+ * held[]: the id in the 59 high bits (a MessageId counts the connection's messages from 0 and does not get there;
+ * higher ones cannot be held), HANDED_OVER, the used nonces. 0: free. Until it is handed over an entry says that all
+ * four are used.
  */
 enum {
 	NONCES = 0x0f,
@@ -39,37 +40,39 @@ enum {
  * Why no nonce is granted twice, and none that is fresh refused.
  *
  * 1. The used nonces of an id are in its place while the place has its epoch, and only there: nobody looks into held[]
- *    before having seen a later epoch. There a claim is one compare-and-swap that sets one bit of one word: of any number of
- *    threads one sees the bit clear and gets it set. Epochs only grow, and within an epoch no NONCES or HELD bit is ever
- *    cleared, so a word that a thread has seen does not come back after it has changed: what a swap finds equal is the same
- *    (no ABA). HOLDING alone may be cleared, by the thread that set it: the word then says again what it said before, and
- *    everything that was decided on it holds again.
- * 2. A place is taken from id y by a swap from the very word that was seen, so its NONCES are y's last. If HELD is among
- *    them, they have been OR-ed into y's entry before. Whoever then sees the later epoch (acquire; the swap is a release)
- *    sees them in the entry too, and claims there, by a swap of one word again. If the swap failed since more nonces were
- *    used meanwhile, the entry is OR-ed into again with those. A thread that is late may OR in what it saw long ago: that was
- *    true and stays so, hence does no harm.
- * 3. An entry of y is made once in the life of the guard, if it ever counts: HOLDING belongs to one thread, which makes the
- *    entry and then sets HELD. It gives HOLDING up only where there was no room and so no entry. If it finds that the place is
- *    gone, it takes back the entry, which has never been handed over, as nobody has ever seen HELD; all four nonces count as
- *    used in it, so nobody could claim there. So what a late thread wants to hand over or claim meets y's only entry or
- *    none: a dropped one does not rise again, and a word of held[] that has changed does not come back either.
- * 4. An id is refused unseen only where its place has a later epoch, that is after an id higher by a multiple of the window
- *    was claimed or held. An id less than the window below the highest never is.
+ *    before having seen a later epoch. There a claim is one compare-and-swap that sets one bit of one word: of any
+ *    number of threads one sees the bit clear and gets it set. Epochs only grow, and within an epoch no NONCES or HELD
+ *    bit is ever cleared, so a word that a thread has seen does not come back after it has changed: what a swap finds
+ *    equal is the same (no ABA). HOLDING alone may be cleared, by the thread that set it: the word then says again what
+ *    it said before, and everything that was decided on it holds again.
+ * 2. A place is taken from id y by a swap from the very word that was seen, so its NONCES are y's last. If HELD is
+ *    among them, they have been OR-ed into y's entry before. Whoever then sees the later epoch (acquire; the swap is a
+ *    release) sees them in the entry too, and claims there, by a swap of one word again. If the swap failed since more
+ *    nonces were used meanwhile, the entry is OR-ed into again with those. A thread that is late may OR in what it saw
+ *    long ago: that was true and stays so, hence does no harm.
+ * 3. An entry of y is made once in the life of the guard, if it ever counts: HOLDING belongs to one thread, which makes
+ *    the entry and then sets HELD. It gives HOLDING up only where there was no room and so no entry. If it finds that
+ *    the place is gone, it takes back the entry, which has never been handed over, as nobody has ever seen HELD; all
+ *    four nonces count as used in it, so nobody could claim there. So what a late thread wants to hand over or claim
+ *    meets y's only entry or none: a dropped one does not rise again, and a word of held[] that has changed does not
+ *    come back either.
+ * 4. An id is refused unseen only where its place has a later epoch, that is after an id higher by a multiple of the
+ *    window was claimed or held. An id less than the window below the highest never is.
  *
- * Orders. Each word by itself needs no order: swaps of one word are in one sequence for all threads. Between words there are
- * two rules: who sees HELD sees the entry and a `reach` that covers it, and who sees a later epoch sees the entry as it was
- * handed over. The swap that says so is a release and the load that sees it an acquire; the swaps between them, of whatever
- * thread, carry that on. On x86 this is what a compare-and-swap and a load are anyway.
+ * Orders. Each word by itself needs no order: swaps of one word are in one sequence for all threads. Between words
+ * there are two rules: who sees HELD sees the entry and a `reach` that covers it, and who sees a later epoch sees the
+ * entry as it was handed over. The swap that says so is a release and the load that sees it an acquire; the swaps
+ * between them, of whatever thread, carry that on. On x86 this is what a compare-and-swap and a load are anyway.
  *
- * Progress. A swap fails only when another thread's swap of the same word succeeded. Within one epoch that happens at most
- * eight times (four nonces, HELD, HOLDING set, cleared, set); epochs change by other threads' claims that succeed. Searches are
- * bounded by the window. Nobody waits for anybody: a thread that stops anywhere leaves at most one id that cannot be held.
+ * Progress. A swap fails only when another thread's swap of the same word succeeded. Within one epoch that happens at
+ * most six times (four nonces, HOLDING, HELD), and twice more for each hold that finds no room; epochs change by other
+ * threads' calls that succeed. Searches are bounded by the window. Nobody waits for anybody: a thread that stops
+ * anywhere leaves at most one id that cannot be held, and its entry.
  */
 
 /*
- * Where a 64-bit compare-and-swap is not an instruction (Armv5, MIPS32, i486), the compiler would call libatomic, which takes
- * locks and is a library more. smb3sign_guard_new refuses there, and the rest is never reached. clang leaves
+ * Where a 64-bit compare-and-swap is not an instruction (Armv5, MIPS32, i486), the compiler would call libatomic, which
+ * takes locks and is a library more. smb3sign_guard_new refuses there, and the rest is never reached. clang leaves
  * ATOMIC_LLONG_LOCK_FREE at 1 on i386, since a long long is aligned to 4 there; an atomic one is not.
  */
 #if ATOMIC_LLONG_LOCK_FREE == 2 || defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_8)
@@ -250,7 +253,7 @@ static void clear_holding(smb3sign_guard *g, uint64_t id)
 		;
 }
 
-/* For an id whose place has been HOLDING or is gone. An entry counts from HELD on, and if the place is gone, once handed over. */
+/* For an id whose place is HOLDING or gone. An entry counts from HELD on; where the place is gone, if handed over. */
 static int is_held(smb3sign_guard *g, uint64_t id)
 {
 	uint64_t seen = load(place_of(g, id)), e;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.c: which nonces are granted, by rules written down a second time, with one thread and with many. Allocations go
- * through this file by the linker's --wrap, so that the tests see their size and make them fail. SMB3SIGN_TEST_IDS sets how
- * many ids pass through in order: 4294967296 takes a minute.
+ * guard.c: which nonces are granted, by rules written down a second time, with one thread and with many. Allocations
+ * go through this file by the linker's --wrap, so that the tests see their size and make them fail. SMB3SIGN_TEST_IDS
+ * sets how many ids pass through in order: 4294967296 takes a minute.
  */
 #define _DEFAULT_SOURCE /* barriers */
 #include <pthread.h>
@@ -279,7 +279,7 @@ START_TEST(test_edges)
 }
 END_TEST
 
-/* An id that is 2^k higher is another one, for every k; and the lower one is gone for good, unless it has another place. */
+/* An id that is 2^k higher is another one, for every k; the lower one is gone for good, unless it has another place. */
 START_TEST(test_jumps)
 {
 	const size_t windows[] = {WINDOW, 128, CREDITS};
@@ -679,7 +679,7 @@ enum { RACED = 200000 };
 
 static _Atomic uint8_t raced[RACED];
 
-/* Every thread claims every id, as fast as it can: who leads advances the window, the others come early, late or too late. */
+/* Every thread claims every id as fast as it can: who leads advances the window, the others come early or too late. */
 static void claim_all(struct team *t, unsigned member, unsigned round)
 {
 	(void)member;
@@ -732,7 +732,7 @@ START_TEST(test_same_moment)
 }
 END_TEST
 
-/* Rounds half a window apart, each over a whole window in another order by each thread: whatever is fresh is granted once. */
+/* Rounds half a window apart, over a whole window in another order by each thread: whatever is fresh is granted once. */
 enum { ORDERED = 1024, HALVES = 60 };
 
 static uint32_t orders[THREADS][ORDERED];
@@ -786,8 +786,8 @@ enum { HOLDERS_DROP = 1, HELD_BEFORE = 2 };
 static unsigned hold_race;
 
 /*
- * One id loses its place while it is claimed, and while it is held (or held before), and perhaps dropped. Member 0 draws up
- * the next round and settles this one; there is a barrier before and behind what the others do.
+ * One id loses its place while it is claimed, and while it is held (or held before), and perhaps dropped. There is a
+ * barrier before and behind what they do, and behind it member 0 settles the round and draws up the next.
  */
 static void race_for_place(struct team *t, unsigned member, unsigned round)
 {

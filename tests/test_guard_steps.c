@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.c in slow motion: a copy of it, compiled into this file, stops before every atomic access, and the order in which
- * several calls take their next steps is drawn at random. That meets within seconds the orders that threads on a real
- * machine need months for: a call that is late by everything that others do meanwhile. What it cannot show is a wrong
- * memory order.
+ * guard.c in slow motion: a copy of it, compiled into this file, stops before every atomic access, and the order in
+ * which several calls take their next steps is drawn at random. That meets within seconds the orders that threads on a
+ * real machine need months for: a call that is late by everything that others do meanwhile. What it cannot show is a
+ * wrong memory order.
  */
 #define smb3sign_guard_new   stepped_guard_new
 #define smb3sign_guard_free  stepped_guard_free
