@@ -732,7 +732,7 @@ START_TEST(test_same_moment)
 }
 END_TEST
 
-/* Rounds half a window apart, over a whole window in another order by each thread: whatever is fresh is granted once. */
+/* Rounds half a window apart, over a whole window in another order by each thread: what is fresh is granted once. */
 enum { ORDERED = 1024, HALVES = 60 };
 
 static uint32_t orders[THREADS][ORDERED];
