@@ -75,12 +75,6 @@ const char smb3sign_kernels_left_out[] = ""
 #ifndef SMB3SIGN_X86_SSSE3
 					 " aes=ssse3 ghash=ssse3"
 #endif
-#ifndef SMB3SIGN_X86_AVX512
-					 " ghash=avx512"
-#endif
-#ifndef SMB3SIGN_X86_VPCLMUL
-					 " ghash=vpclmul"
-#endif
 #ifndef SMB3SIGN_X86_PCLMUL
 					 " ghash=pclmul"
 #endif
@@ -88,6 +82,12 @@ const char smb3sign_kernels_left_out[] = ""
 					 " sha256=ni"
 #endif
 #ifdef __x86_64__
+#ifndef SMB3SIGN_X86_AVX512
+					 " ghash=avx512"
+#endif
+#ifndef SMB3SIGN_X86_VPCLMUL
+					 " ghash=vpclmul"
+#endif
 #ifndef SMB3SIGN_X86_VAES
 					 " aes=vaes"
 #endif

@@ -21,6 +21,11 @@ int use_header(const smb3sign_key *key, smb3sign_msg *msg)
 		size_t len;
 		unsigned alg;
 		const void *data;
+		int matched;
+		uint32_t ntstatus;
+		smb3sign_binding binding = {0, 0, 0, {0, 0, 0}};
+		smb3sign_guard *guard = NULL;
+		const uint16_t *ids = NULL;
 
 		/* ignored: */
 		smb3sign_preauth_update(&preauth, NULL, 0);
@@ -47,6 +52,15 @@ int use_header(const smb3sign_key *key, smb3sign_msg *msg)
 		smb3sign_verify_batch(msg, 1);
 		smb3sign_caps_find(hdr, sizeof(hdr), &data, &len);
 		smb3sign_caps_accept(NULL, 0, NULL, 0, &alg);
+		smb3sign_caps_encode(ids, 0, sig, &len);
+		smb3sign_caps_choose(NULL, 0, ids, 0, &alg, &matched);
+		smb3sign_caps_append(hdr, &len, sizeof(hdr), ids, 0);
+		smb3sign_bind_status(&binding, &binding);
+		smb3sign_receive_policy(SMB3SIGN_ROLE_CLIENT, hdr, 0, &ntstatus);
+		smb3sign_send_policy(SMB3SIGN_ROLE_CLIENT, hdr, 0);
+		smb3sign_guard_new(&guard, 8192);
+		smb3sign_guard_claim(guard, hdr);
+		smb3sign_guard_hold(guard, hdr);
 		smb3sign_selftest();
 		/* that is all */
 	}

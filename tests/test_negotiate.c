@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * negotiate.c: the SIGNING_CAPABILITIES context in requests and responses that are built here (MS-SMB2 2.2.3, 2.2.4), in
- * the published ones, and in damaged ones; and the client's choice (3.2.5.2) from what the context says.
+ * the published ones, and in damaged ones; the client's choice (3.2.5.2) and the server's (3.3.5.4) from what the context
+ * says; and the context as it is built.
  */
 #include "support.h"
 #include "vectors.h"
@@ -555,6 +556,338 @@ START_TEST(test_find_then_accept)
 }
 END_TEST
 
+/* ---- Choosing ---- */
+
+static void check_choose(const void *bytes, size_t len, const uint16_t *mine, size_t n, int want, unsigned want_alg,
+			 int want_matched)
+{
+	uint8_t *data = bytes ? memcpy(guard_end(len), bytes, len) : NULL;
+	uint16_t *ours = memcpy(guard_end(n * sizeof(*mine)), mine, n * sizeof(*mine));
+	unsigned alg = 12345;
+	int matched = 678;
+	int got;
+
+	if (data)
+		guard_readonly(data);
+	guard_readonly(ours);
+	got = smb3sign_caps_choose(data, len, ours, n, &alg, &matched);
+	ck_assert_msg(got == want, "%zu bytes: %d, not %d", len, got, want);
+	ck_assert_uint_eq(alg, want == SMB3SIGN_OK ? want_alg : 12345);
+	ck_assert_int_eq(matched, want == SMB3SIGN_OK ? want_matched : 678);
+	guard_free_all();
+}
+
+/* The server's order decides, whatever the client's; unknown ids, repeated ids and bytes behind the list do not count. */
+START_TEST(test_choose_order)
+{
+	static const uint16_t mine[] = {2, 1, 0}, other[] = {0, 1, 2};
+	static const uint8_t windows[] = {3, 0, 2, 0, 1, 0, 0, 0}, reversed[] = {3, 0, 0, 0, 1, 0, 2, 0};
+	static const uint8_t linux_cmac[] = {1, 0, 1, 0, 0, 0, 0, 0}, twice[] = {3, 0, 1, 0, 1, 0, 1, 0};
+	static const uint8_t unknown[] = {4, 0, 3, 0, 0xff, 0xff, 0, 1, 0, 0}, behind[] = {1, 0, 0, 0, 2, 0, 1, 0};
+
+	check_choose(windows, 8, mine, 3, SMB3SIGN_OK, SMB3SIGN_AES_GMAC, 1);
+	check_choose(reversed, 8, mine, 3, SMB3SIGN_OK, SMB3SIGN_AES_GMAC, 1);
+	check_choose(windows, 8, other, 3, SMB3SIGN_OK, SMB3SIGN_HMAC_SHA256, 1);
+	check_choose(windows, 8, other + 1, 2, SMB3SIGN_OK, SMB3SIGN_AES_CMAC, 1);
+	check_choose(linux_cmac, 8, mine, 3, SMB3SIGN_OK, SMB3SIGN_AES_CMAC, 1);
+	check_choose(twice, 8, mine, 3, SMB3SIGN_OK, SMB3SIGN_AES_CMAC, 1);
+	check_choose(unknown, 10, mine, 3, SMB3SIGN_OK, SMB3SIGN_HMAC_SHA256, 1);
+	check_choose(behind, 8, mine, 3, SMB3SIGN_OK, SMB3SIGN_HMAC_SHA256, 1);
+}
+END_TEST
+
+/* All lists of up to four ids against all orders of ours, by the rule as it stands: our first that the client lists. */
+START_TEST(test_choose_all)
+{
+	static const uint16_t ours[][3] = {{2, 1, 0}, {2, 0, 1}, {1, 2, 0}, {1, 0, 2}, {0, 1, 2}, {0, 2, 1}, {1, 1, 1}};
+
+	for (unsigned list = 0; list < 5 * 5 * 5 * 5; list++)
+		for (unsigned count = 1; count <= 4; count++)
+			for (size_t o = 0; o < COUNT(ours); o++)
+				for (size_t n = 1; n <= 3; n++) {
+					const uint8_t ids[4] = {(uint8_t)(list % 5), (uint8_t)(list / 5 % 5),
+								(uint8_t)(list / 25 % 5), (uint8_t)(list / 125)};
+					uint8_t data[10] = {(uint8_t)count};
+					int want = -1, has_cmac = 0;
+
+					for (size_t i = 0; i < 4; i++)
+						data[2 + 2 * i] = ids[i];
+					for (size_t i = n; i-- > 0;) {
+						has_cmac |= ours[o][i] == 1;
+						for (size_t j = 0; j < count; j++)
+							want = ids[j] == ours[o][i] ? ours[o][i] : want;
+					}
+					check_choose(data, 2 + 2 * count, ours[o], n,
+						     want >= 0 || has_cmac ? SMB3SIGN_OK : SMB3SIGN_E_UNSUPPORTED,
+						     want >= 0 ? (unsigned)want : SMB3SIGN_AES_CMAC, want >= 0);
+				}
+}
+END_TEST
+
+/* No context, or nothing in common: AES-CMAC, which has to be among ours. */
+START_TEST(test_choose_default)
+{
+	static const uint16_t all[] = {2, 1, 0}, gmac[] = {2}, none[] = {0};
+	static const uint8_t hmac_only[] = {1, 0, 0, 0}, unknown[] = {1, 0, 9, 0};
+
+	check_choose(NULL, 0, all, 3, SMB3SIGN_OK, SMB3SIGN_AES_CMAC, 0);
+	check_choose(NULL, 0, gmac, 1, SMB3SIGN_E_UNSUPPORTED, 0, 0);
+	check_choose(NULL, 0, none, 0, SMB3SIGN_E_UNSUPPORTED, 0, 0);
+	check_choose(hmac_only, 4, all, 2, SMB3SIGN_OK, SMB3SIGN_AES_CMAC, 0);
+	check_choose(hmac_only, 4, gmac, 1, SMB3SIGN_E_UNSUPPORTED, 0, 0);
+	check_choose(unknown, 4, all, 3, SMB3SIGN_OK, SMB3SIGN_AES_CMAC, 0);
+}
+END_TEST
+
+/* A malformed context is refused: to take it for none would be a downgrade (MS-SMB2 3.3.5.4). */
+START_TEST(test_choose_malformed)
+{
+	static const uint16_t all[] = {2, 1, 0};
+
+	for (unsigned count = 0; count < 40; count++)
+		for (size_t len = 0; len < 100; len++) {
+			uint8_t data[100] = {(uint8_t)count};
+			int good = count && len >= 2 + 2 * (size_t)count;
+
+			for (size_t i = 2; i + 2 <= len; i += 2)
+				data[i] = 1;
+			check_choose(data, len, all, 3, good ? SMB3SIGN_OK : SMB3SIGN_E_MESSAGE, SMB3SIGN_AES_CMAC, 1);
+		}
+	check_choose((const uint8_t *)"\xff\xff\1", 4, all, 3, SMB3SIGN_E_MESSAGE, 0, 0);
+	check_choose((const uint8_t *)"\0\1\1", 4, all, 3, SMB3SIGN_E_MESSAGE, 0, 0);
+}
+END_TEST
+
+START_TEST(test_choose_invalid)
+{
+	static const uint16_t all[] = {2, 1, 0}, odd[] = {1, 3}, big[] = {0x0101};
+	unsigned alg = 12345;
+	int matched = 678;
+
+	ck_assert_int_eq(smb3sign_caps_choose(three_ids, 8, NULL, 0, &alg, &matched), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_caps_choose(three_ids, 8, all, 3, NULL, &matched), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_caps_choose(three_ids, 8, all, 3, &alg, NULL), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_caps_choose(three_ids, 8, odd, 2, &alg, &matched), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_caps_choose(three_ids, 8, big, 1, &alg, &matched), SMB3SIGN_E_INVAL);
+	ck_assert_uint_eq(alg, 12345);
+	ck_assert_int_eq(matched, 678);
+}
+END_TEST
+
+/* ---- Building ---- */
+
+static const struct {
+	uint16_t ids[3];
+	size_t n;
+	uint8_t bytes[8];
+} encoded[] = {{{2, 1, 0}, 3, {3, 0, 2, 0, 1, 0, 0, 0}},
+	       {{1}, 1, {1, 0, 1, 0}},
+	       {{2}, 1, {1, 0, 2, 0}},
+	       {{0, 2}, 2, {2, 0, 0, 0, 2, 0}}};
+
+/* ids that are refused, with the reason. */
+static const struct {
+	uint16_t ids[4];
+	size_t n;
+	int err;
+} refused[] = {{{1}, 0, SMB3SIGN_E_INVAL},
+	       {{1, 1}, 2, SMB3SIGN_E_INVAL},
+	       {{2, 1, 2}, 3, SMB3SIGN_E_INVAL},
+	       {{3}, 1, SMB3SIGN_E_UNSUPPORTED},
+	       {{2, 0x0102}, 2, SMB3SIGN_E_UNSUPPORTED},
+	       {{0, 1, 2, 3}, 4, SMB3SIGN_E_UNSUPPORTED}};
+
+START_TEST(test_encode)
+{
+	uint8_t out[16];
+	size_t len;
+
+	for (size_t i = 0; i < COUNT(encoded); i++) {
+		size_t want = 2 + 2 * encoded[i].n;
+		uint8_t *exact = guard_end(want);
+
+		for (len = 0; len < want;) {
+			size_t room = len;
+
+			ck_assert_int_eq(smb3sign_caps_encode(encoded[i].ids, encoded[i].n, exact, &room),
+					 SMB3SIGN_E_INVAL);
+			ck_assert_uint_eq(room, len++);
+		}
+		ck_assert_int_eq(smb3sign_caps_encode(encoded[i].ids, encoded[i].n, exact, &len), SMB3SIGN_OK);
+		ck_assert_uint_eq(len, want);
+		ck_assert_mem_eq(exact, encoded[i].bytes, want);
+		guard_free_all();
+	}
+	for (size_t i = 0; i < COUNT(refused); i++) {
+		len = sizeof(out);
+		memset(out, 0x5a, sizeof(out));
+		ck_assert_int_eq(smb3sign_caps_encode(refused[i].ids, refused[i].n, out, &len), refused[i].err);
+		ck_assert_uint_eq(len, sizeof(out));
+		for (size_t j = 0; j < sizeof(out); j++)
+			ck_assert_uint_eq(out[j], 0x5a);
+	}
+	len = sizeof(out);
+	ck_assert_int_eq(smb3sign_caps_encode(NULL, 1, out, &len), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_caps_encode(encoded[0].ids, 3, NULL, &len), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_caps_encode(encoded[0].ids, 3, out, NULL), SMB3SIGN_E_INVAL);
+}
+END_TEST
+
+/* Like add_context, which writes what is wanted, behind any number of contexts, the last padded or not. */
+START_TEST(test_append)
+{
+	for (unsigned before = 0; before < 4; before++)
+		for (size_t length = 0; length < 9; length++)
+			for (size_t padded = 0; padded < 2; padded++)
+				for (size_t i = 0; i < COUNT(encoded); i++) {
+					struct negotiate n, want;
+					size_t len, cap, data_at;
+					const void *data;
+
+					begin_any(&n, _i);
+					set_list(&n, 0x12345678, 0);
+					for (unsigned j = 0; j < before; j++)
+						add_context(&n, j ? NETNAME : PREAUTH, some_bytes, length);
+					if (padded) {
+						size_t end = (n.len + 7) / 8 * 8;
+
+						memset(n.bytes + n.len, 0xee, end - n.len);
+						n.len = end;
+					}
+					want = n;
+					memset(want.bytes + want.len, 0, 8);
+					data_at = add_context(&want, SIGNING, encoded[i].bytes, 2 + 2 * encoded[i].n);
+					for (cap = n.len; cap < want.len; cap++) {
+						uint8_t *small = memcpy(guard_end(cap), n.bytes, cap);
+
+						len = n.len;
+						ck_assert_int_eq(smb3sign_caps_append(small, &len, cap, encoded[i].ids,
+										      encoded[i].n),
+								 SMB3SIGN_E_INVAL);
+						ck_assert_uint_eq(len, n.len);
+						ck_assert_mem_eq(small, n.bytes, cap);
+						guard_free_all();
+					}
+					uint8_t *exact = guard_end(want.len);
+
+					memcpy(exact, n.bytes, n.len);
+					memset(exact + n.len, 0x77, want.len - n.len);
+					len = n.len;
+					ck_assert_int_eq(smb3sign_caps_append(exact, &len, want.len, encoded[i].ids,
+									      encoded[i].n),
+							 SMB3SIGN_OK);
+					ck_assert_uint_eq(len, want.len);
+					ck_assert_mem_eq(exact, want.bytes, want.len);
+					ck_assert_int_eq(smb3sign_caps_find(exact, len, &data, &len), SMB3SIGN_OK);
+					ck_assert_ptr_eq(data, exact + data_at);
+					/* A second one is refused. */
+					len = want.len;
+					ck_assert_int_eq(smb3sign_caps_append(exact, &len, want.len, encoded[i].ids,
+									      encoded[i].n),
+							 SMB3SIGN_E_MESSAGE);
+					guard_free_all();
+				}
+}
+END_TEST
+
+/* The twelve bytes of a response's context, by hand. */
+START_TEST(test_append_bytes)
+{
+	static const uint8_t want[12] = {8, 0, 4, 0, 0, 0, 0, 0, 1, 0, 2, 0};
+	static const uint16_t gmac[] = {SMB3SIGN_AES_GMAC};
+	struct negotiate n;
+	size_t len;
+
+	begin_response(&n, 0x0311, 3);
+	set_list(&n, 0, 0);
+	len = n.len;
+	ck_assert_int_eq(smb3sign_caps_append(n.bytes, &len, ROOM, gmac, 1), SMB3SIGN_OK);
+	ck_assert_uint_eq(len, 136 + 12);
+	ck_assert_mem_eq(n.bytes + 136, want, 12);
+	ck_assert_mem_eq(n.bytes + 131, "\0\0\0\0\0", 5);
+	ck_assert_mem_eq(n.bytes + 64 + 60, "\x88\0\0\0", 4);
+	ck_assert_mem_eq(n.bytes + 64 + 6, "\1\0", 2);
+}
+END_TEST
+
+static void refuse_append(const struct negotiate *n, const uint16_t *ids, size_t count, int want)
+{
+	struct negotiate copy = *n;
+	size_t len = n->len;
+
+	ck_assert_int_eq(smb3sign_caps_append(copy.bytes, &len, ROOM, ids, count), want);
+	ck_assert_uint_eq(len, n->len);
+	ck_assert_mem_eq(copy.bytes, n->bytes, ROOM);
+}
+
+START_TEST(test_append_refused)
+{
+	static const uint16_t ids[] = {2, 1, 0}, older[] = {0x0202, 0x0302};
+	struct negotiate n, bad;
+	size_t len;
+
+	begin_any(&n, _i);
+	set_list(&n, 0, 0);
+	add_context(&n, PREAUTH, some_bytes, 38);
+	for (size_t i = 0; i < COUNT(refused); i++)
+		refuse_append(&n, refused[i].ids, refused[i].n, refused[i].err);
+	refuse_append(&n, NULL, 1, SMB3SIGN_E_INVAL);
+	len = n.len;
+	ck_assert_int_eq(smb3sign_caps_append(NULL, &len, ROOM, ids, 3), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_caps_append(n.bytes, NULL, ROOM, ids, 3), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_caps_append(n.bytes, &len, n.len - 1, ids, 3), SMB3SIGN_E_INVAL);
+	/* Bytes behind the list, or before it where there is none. */
+	bad = n;
+	bad.len += 9;
+	refuse_append(&bad, ids, 3, SMB3SIGN_E_MESSAGE);
+	begin_any(&bad, _i);
+	set_list(&bad, 0, 0);
+	bad.len += 8;
+	refuse_append(&bad, ids, 3, SMB3SIGN_E_MESSAGE);
+	/* Cut short; another command; another dialect; no more numbers for contexts. */
+	bad = n;
+	bad.len -= 1;
+	refuse_append(&bad, ids, 3, SMB3SIGN_E_MESSAGE);
+	for (len = 0; len < 64; len++) {
+		bad.len = len;
+		refuse_append(&bad, ids, 3, SMB3SIGN_E_MESSAGE);
+	}
+	bad = n;
+	bad.bytes[12] = 1;
+	refuse_append(&bad, ids, 3, SMB3SIGN_E_MESSAGE);
+	if (_i)
+		begin_response(&bad, 0x0302, 8);
+	else
+		begin_request(&bad, older, 2);
+	set_list(&bad, 0, 0);
+	refuse_append(&bad, ids, 3, SMB3SIGN_E_MESSAGE);
+}
+END_TEST
+
+/* 65535 contexts leave no number for one more. */
+START_TEST(test_append_most)
+{
+	static const uint16_t ids[] = {1};
+	size_t len = 104 + 8 * 65535u, cap = len + 16;
+	uint8_t *m = calloc(1, cap);
+	struct negotiate n;
+
+	ck_assert_ptr_nonnull(m);
+	begin_request(&n, all_dialects + 4, 1);
+	n.len = 104;
+	memcpy(m, n.bytes, 104);
+	put_le32(m + REQUEST_OFFSET, 104);
+	for (size_t i = 0; i < 65535; i++)
+		put_le16(m + 104 + 8 * i, NETNAME);
+	put_le16(m + REQUEST_COUNT, 65535);
+	ck_assert_int_eq(smb3sign_caps_append(m, &len, cap, ids, 1), SMB3SIGN_E_MESSAGE);
+	put_le16(m + REQUEST_COUNT, 65534);
+	len -= 8;
+	ck_assert_int_eq(smb3sign_caps_append(m, &len, cap, ids, 1), SMB3SIGN_OK);
+	free(m);
+}
+END_TEST
+
 /* Requests (0) and responses (1). */
 static void add_both(TCase *tc, const TTest *test)
 {
@@ -565,6 +898,7 @@ int main(void)
 {
 	Suite *s = suite_create("negotiate");
 	TCase *find = add_case(s, "caps_find"), *accept = add_case(s, "caps_accept");
+	TCase *choose = add_case(s, "caps_choose"), *build = add_case(s, "caps_encode, caps_append");
 
 	add_both(find, test_find);
 	add_both(find, test_find_alignments);
@@ -584,5 +918,15 @@ int main(void)
 	tcase_add_test(accept, test_accept_malformed);
 	tcase_add_test(accept, test_accept_null);
 	tcase_add_test(accept, test_find_then_accept);
+	tcase_add_test(choose, test_choose_order);
+	tcase_add_test(choose, test_choose_all);
+	tcase_add_test(choose, test_choose_default);
+	tcase_add_test(choose, test_choose_malformed);
+	tcase_add_test(choose, test_choose_invalid);
+	tcase_add_test(build, test_encode);
+	add_both(build, test_append);
+	tcase_add_test(build, test_append_bytes);
+	add_both(build, test_append_refused);
+	tcase_add_test(build, test_append_most);
 	return run_suite(s);
 }

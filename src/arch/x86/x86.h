@@ -18,7 +18,8 @@
 #if !defined(SMB3SIGN_WITHOUT_PCLMUL) && defined(SMB3SIGN_X86_AES_NI)
 #define SMB3SIGN_X86_PCLMUL
 #endif
-#if !defined(SMB3SIGN_WITHOUT_VPCLMUL) && defined(SMB3SIGN_X86_PCLMUL)
+/* With i386's eight registers, compilers spill powers of H in the wide ones. */
+#if !defined(SMB3SIGN_WITHOUT_VPCLMUL) && defined(SMB3SIGN_X86_PCLMUL) && defined(__x86_64__)
 #define SMB3SIGN_X86_VPCLMUL
 #endif
 #if !defined(SMB3SIGN_WITHOUT_AVX512) && defined(SMB3SIGN_X86_VPCLMUL)
