@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 # usage: sh tests/interop/client.sh
 #
-# A client of our own, which signs and verifies with the library alone, against Samba's smbd: every dialect, at 3.1.1 every
-# algorithm; ordinary use, compounds, asynchronous requests, binds of every pair of connections; requests and answers with a
-# flipped bit or without a signature, which the server and the client must refuse; and what signing costs the client.
+# A client of our own, which signs and verifies with the library alone, against Samba's smbd: every dialect, at 3.1.1
+# every algorithm; ordinary use, compounds, asynchronous requests, binds of every pair of connections; requests and
+# answers with a flipped bit or without a signature, which the server and the client must refuse; and what signing costs
+# the client.
 #
-# As root, for namespaces and the user that smbd needs: the server runs in network, host name and process namespaces of its
-# own, on loopback. Installs the Debian packages that are missing. Prints a line for each check; exit status 1 if one fails.
-# Build folder: $BUILD-interop (default: build-interop).
+# As root, for namespaces and the user that smbd needs: the server runs in network, host name and process namespaces of
+# its own, on loopback. Installs the Debian packages that are missing. Prints a line for each check; exit status 1 if
+# one fails. Build folder: $BUILD-interop (default: build-interop).
 set -eu
 
 user=smb3signclient
@@ -122,8 +123,8 @@ outside() {
 	[ "$(id -u)" = 0 ] || fail "must be root: for namespaces and the user it adds"
 	root=$(cd "$(dirname "$0")/../.." && pwd)
 	build=${BUILD:-$root/build}-interop
-	sh "$root/tools/install-missing.sh" gcc libc6-dev make cmake pkg-config libssl-dev samba samba-vfs-modules iproute2 \
-		util-linux passwd
+	sh "$root/tools/install-missing.sh" gcc libc6-dev make cmake pkg-config libssl-dev samba samba-vfs-modules \
+		iproute2 util-linux passwd
 	! id "$user" >/dev/null 2>&1 || fail "there is a user $user already"
 	cmake -S "$root/tests/interop/client" -B "$build"
 	cmake --build "$build" -j "$(nproc 2>/dev/null || echo 2)"

@@ -109,8 +109,8 @@ static void check_end(struct bind *b, const struct end *to)
 }
 
 /*
- * The session's key must have signed the bind's requests. What the server answers else is ACCESS_DENIED for a wrong signature
- * and INVALID_PARAMETER for none in MS-SMB2, USER_SESSION_DELETED for both with Samba.
+ * The session's key must have signed the bind's requests. What the server answers else is ACCESS_DENIED for a wrong
+ * signature and INVALID_PARAMETER for none in MS-SMB2, USER_SESSION_DELETED for both with Samba.
  */
 static void check_spoilt_bind(struct bind *b, const struct end *to, struct fault fault, const char *what)
 {

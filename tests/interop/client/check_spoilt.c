@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must be refused is refused: by the server, requests with a flipped bit and unsigned ones; by the client, answers with
- * a flipped bit and those whose signature was taken off.
+ * What must be refused is refused: by the server, requests with a flipped bit and unsigned ones; by the client, answers
+ * with a flipped bit and those whose signature was taken off.
  */
 #include <stdio.h>
 #include <string.h>

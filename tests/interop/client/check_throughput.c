@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's own processor time for a file that goes to the server and comes back: signed by the library, with AES-CMAC also
- * by OpenSSL in its place, and, where the server allows it, unsigned. Only that it all works is a check.
+ * The client's own processor time for a file that goes to the server and comes back: signed by the library, with
+ * AES-CMAC also by OpenSSL in its place, and, where the server allows it, unsigned. Only that it all works is a check.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -244,8 +244,8 @@ static int note_interim(struct channel *c, struct pending *p, const uint8_t *msg
 }
 
 /*
- * A CANCEL has no answer, but Windows and Samba send one, unsigned, if they refuse its signature. It means nothing to us,
- * and the library must not call it verified.
+ * A CANCEL has no answer, but Windows and Samba send one, unsigned, if they refuse its signature. It means nothing to
+ * us, and the library must not call it verified.
  */
 static int is_answer_to_cancel(const struct channel *c, const uint8_t *msg, size_t len)
 {

@@ -137,16 +137,16 @@ void channel_close(struct channel *c);
 void channel_offer(const struct channel *c, uint8_t capabilities[4], uint8_t guid[16], uint8_t mode[2]);
 
 /*
- * Authenticate. bind NULL: a new session, which is put into *s; else that session is bound to this channel. *status is what
- * the server said last. required: we want every message signed.
+ * Authenticate. bind NULL: a new session, which is put into *s; else that session is bound to this channel. *status is
+ * what the server said last. required: we want every message signed.
  */
 int session_setup(struct channel *c, struct session *s, struct session *bind, const char *user, const char *password,
 		  int required, uint32_t *status);
 void session_free(struct session *s);
 
 /*
- * Append a message to a frame, linked to the one before it; its body, zeroed. credits: how many it costs. StructureSize is
- * filled in.
+ * Append a message to a frame, linked to the one before it; its body, zeroed. credits: how many it costs. StructureSize
+ * is filled in.
  */
 void request_init(struct request *r);
 uint8_t *request_add(struct channel *c, struct request *r, unsigned command, unsigned structure_size, size_t body_len,

@@ -126,8 +126,8 @@ void add_empty(struct channel *c, struct request *r, unsigned command)
 }
 
 /*
- * A request that went asynchronous is named by its AsyncId; MessageId is 0 then, as Windows sends it, but under AES-GMAC it
- * is the request's own, for the nonce (MS-SMB2 3.2.4.24 and its note).
+ * A request that went asynchronous is named by its AsyncId; MessageId is 0 then, as Windows sends it, but under
+ * AES-GMAC it is the request's own, for the nonce (MS-SMB2 3.2.4.24 and its note).
  */
 void add_cancel(struct channel *c, struct request *r, const struct pending *of)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * usage: smb3sign-client PORT USER PASSWORD CHECK DIALECT ALGORITHM [MEGABYTES]
- * Talks to the SMB server on 127.0.0.1:PORT, which exports a folder \\127.0.0.1\share to the user. CHECK: use, spoilt, binds,
- * throughput. DIALECT and ALGORITHM in hexadecimal, as on the wire. Prints a line for each check; exit status 1 if one fails.
+ * Talks to the SMB server on 127.0.0.1:PORT, which exports a folder \\127.0.0.1\share to the user. CHECK: use, spoilt,
+ * binds, throughput. DIALECT and ALGORITHM in hexadecimal, as on the wire. Prints a line for each check; exit status 1
+ * if one fails.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NTLMv2 with key exchange (MS-NLMP 3.1.5.1.2, 3.3.2, 3.4.5). No MIC is sent: it is optional unless the client announces
- * it. The broken algorithms that NTLM is made of come from OpenSSL's legacy provider.
+ * NTLMv2 with key exchange (MS-NLMP 3.1.5.1.2, 3.3.2, 3.4.5). No MIC is sent: it is optional unless the client
+ * announces it. The broken algorithms that NTLM is made of come from OpenSSL's legacy provider.
  */
 #include "ntlm.h"
 
@@ -110,8 +110,8 @@ static void server_time(const uint8_t *info, size_t len, uint8_t out[8])
 }
 
 /*
- * The NT response: proof = HMAC-MD5(ResponseKeyNT, server's nonce || temp), then temp. It lies at nt, which has room for
- * what TARGET_INFO_MAX allows; its length, or 0. base: SessionBaseKey = HMAC-MD5(ResponseKeyNT, proof).
+ * The NT response: proof = HMAC-MD5(ResponseKeyNT, server's nonce || temp), then temp. It lies at nt, which has room
+ * for what TARGET_INFO_MAX allows; its length, or 0. base: SessionBaseKey = HMAC-MD5(ResponseKeyNT, proof).
  */
 static size_t nt_response(uint8_t *nt, const uint8_t *challenge, size_t challenge_len, const uint8_t key[MD_LEN],
 			  uint8_t base[MD_LEN])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's half of an NTLMv2 exchange (MS-NLMP): what gives an SMB session its key. Messages go into SESSION_SETUP as
- * they are, without SPNEGO around them, which Windows and Samba accept.
+ * The client's half of an NTLMv2 exchange (MS-NLMP): what gives an SMB session its key. Messages go into SESSION_SETUP
+ * as they are, without SPNEGO around them, which Windows and Samba accept.
  */
 #ifndef INTEROP_NTLM_H
 #define INTEROP_NTLM_H

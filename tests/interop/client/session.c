@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NEGOTIATE and SESSION_SETUP: what a key depends on. The library is given the messages, the algorithms and the key that
- * NTLM gave, and nothing of what MS-SMB2 makes of them is known here.
+ * NEGOTIATE and SESSION_SETUP: what a key depends on. The library is given the messages, the algorithms and the key
+ * that NTLM gave, and nothing of what MS-SMB2 makes of them is known here.
  */
 #include "session.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Little-endian fields, and frames on a TCP connection: a frame is what one 4-byte transport prefix announces (MS-SMB2 2.1).
+ * Little-endian fields, and frames on a TCP connection: a frame is what one 4-byte transport prefix announces (MS-SMB2
+ * 2.1).
  */
 #ifndef INTEROP_WIRE_H
 #define INTEROP_WIRE_H
