@@ -81,20 +81,19 @@ void channel_offer(const struct channel *c, uint8_t capabilities[4], uint8_t gui
 /* SMB2_PREAUTH_INTEGRITY_CAPABILITIES, the one context that 3.1.1 cannot do without (MS-SMB2 2.2.3.1.1). */
 static void add_preauth_context(struct request *r, uint8_t *body)
 {
-	uint8_t *context;
+	size_t at = (r->len + 7) & ~(size_t)7;
+	uint8_t *context = r->bytes + at;
 
-	r->len = (r->len + 7) & ~(size_t)7;
-	put32(body + 28, (uint32_t)r->len);
+	memset(r->bytes + r->len, 0, at - r->len + 14 + SALT_LEN);
+	put32(body + 28, (uint32_t)at);
 	put16(body + 32, 1);
-	context = r->bytes + r->len;
-	memset(context, 0, 14 + SALT_LEN);
 	put16(context, PREAUTH_CONTEXT);
 	put16(context + 2, 6 + SALT_LEN);
 	put16(context + 8, 1);
 	put16(context + 10, SALT_LEN);
 	put16(context + 12, PREAUTH_SHA512);
 	(void)RAND_bytes(context + 14, SALT_LEN);
-	r->len += 14 + SALT_LEN;
+	r->len = at + 14 + SALT_LEN;
 }
 
 static int read_negotiate_response(struct channel *c, const uint8_t *msg, size_t len, const uint16_t *algs,
