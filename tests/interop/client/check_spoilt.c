@@ -270,6 +270,33 @@ static void check_cancel(struct spoilt *t)
 	check(!why, why, "CANCEL with a flipped bit, or unsigned, cancels nothing");
 }
 
+static const char *again_refused(struct spoilt *t, struct fault fault)
+{
+	const struct options *o = t->o;
+	uint32_t status = 0;
+	int err;
+
+	t->c.fault = fault;
+	err = session_again(&t->c, o->user, o->password, &status);
+	t->c.fault.kind = FAULT_NONE;
+	if (err && err != LOST)
+		return t->c.why;
+	if (!err && status != STATUS_ACCESS_DENIED)
+		return "it is not";
+	return again(t) ? "no connection after it" : NULL;
+}
+
+static void check_again(struct spoilt *t)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; !why && i < sizeof(places) / sizeof(places[0]); i++)
+		why = again_refused(t, (struct fault){.kind = FAULT_REQUEST_BIT, .offset = places[i]});
+	if (!why)
+		why = again_refused(t, (struct fault){.kind = FAULT_UNSIGNED});
+	check(!why, why, "SESSION_SETUP again with a flipped bit, or unsigned, is refused");
+}
+
 /* The WRITEs so far were all refused. */
 static void check_unchanged(struct spoilt *t)
 {
@@ -295,6 +322,7 @@ static void check_kinds(struct spoilt *t)
 		if (!kinds[i].old || t->o->dialect != SMB311)
 			check_server(t, &kinds[i]);
 	check_cancel(t);
+	check_again(t);
 	check_unchanged(t);
 	for (size_t i = 0; i < n; i++)
 		if (!kinds[i].waits && (!kinds[i].old || t->o->dialect != SMB311))

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "command.h"
 
-enum { FILE_LEN = 300001, ECHOS = 200 };
+enum { FILE_LEN = 300001, ECHOS = 200, OPLOCK_BATCH = 9 };
 
 struct use {
 	struct channel c;
@@ -126,6 +126,49 @@ static const char *notify_and_cancel(struct channel *c, const uint8_t *directory
 		       : "not cancelled, or without a signature";
 }
 
+/* c has the file open; the other's CREATE waits until c has closed it. */
+static const char *break_and_close(struct channel *c, struct channel *other, const uint8_t *file)
+{
+	struct request r;
+	const char *why;
+
+	request_init(&r);
+	add_create(other, &r, "file", FILE_OPEN, 0);
+	if (channel_send(other, &r))
+		return other->why;
+	if (channel_receive(c))
+		return c->why;
+	if (c->breaks != 1)
+		return "something else came";
+	why = close_file(c, file);
+	while (!why && !other->pending[0].finished)
+		why = channel_receive(other) ? other->why : NULL;
+	return why;
+}
+
+/* Another session opens the file: the server takes the oplock away, with a message that is not signed. */
+static const char *oplock_break(const struct options *o, struct channel *c)
+{
+	struct channel other;
+	struct session s;
+	struct request r;
+	uint8_t file[FILE_ID_LEN];
+	const char *why;
+
+	request_init(&r);
+	add_create(c, &r, "file", FILE_OPEN, 0);
+	r.bytes[HEADER + 3] = OPLOCK_BATCH;
+	why = call_gives(c, &r, STATUS_SUCCESS);
+	if (why || !created_file(&c->pending[0]))
+		return why ? why : "a malformed answer";
+	memcpy(file, created_file(&c->pending[0]), FILE_ID_LEN);
+	if (connect_all(o, &other, &s, 1))
+		return "no second session";
+	why = break_and_close(c, &other, file);
+	disconnect(&other, &s);
+	return why;
+}
+
 static void check_files(struct use *u)
 {
 	struct channel *c = &u->c;
@@ -173,6 +216,18 @@ static void check_end(struct channel *c)
 	check(!why, why, "LOGOFF");
 }
 
+static const char *authenticate_again(const struct options *o, struct channel *c)
+{
+	unsigned verified = c->verified;
+	uint32_t status;
+
+	if (session_again(c, o->user, o->password, &status))
+		return c->why;
+	if (status || c->verified != verified + 2)
+		return "refused, or without signatures";
+	return echo(c);
+}
+
 static void use(const struct options *o, struct use *u)
 {
 	struct request r;
@@ -190,6 +245,10 @@ static void use(const struct options *o, struct use *u)
 		check(!why, why, "FSCTL_VALIDATE_NEGOTIATE_INFO");
 	}
 	check_files(u);
+	why = oplock_break(o, &u->c);
+	check(!why, why, "an oplock break, which is not signed");
+	why = authenticate_again(o, &u->c);
+	check(!why, why, "SESSION_SETUP again, signed, with the same key");
 	check_end(&u->c);
 	disconnect(&u->c, &u->s);
 }

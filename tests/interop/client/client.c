@@ -244,12 +244,23 @@ static int note_interim(struct channel *c, struct pending *p, const uint8_t *msg
 }
 
 /*
- * A CANCEL has no answer, but Windows and Samba send one, unsigned, if they refuse its signature. It means nothing to
- * us, and the library must not call it verified.
+ * What answers nothing. An oplock break notification is not signed (MS-SMB2 3.3.4.6). A CANCEL has no answer, but
+ * Windows and Samba send one, unsigned, if they refuse its signature; it means nothing to us, and the library must not
+ * call it verified.
  */
-static int is_answer_to_cancel(const struct channel *c, const uint8_t *msg, size_t len)
+static int receive_unasked(struct channel *c, const uint8_t *msg, size_t len)
 {
-	return get16(msg + HDR_COMMAND) == CANCEL && smb3sign_verify_buf(c->key, msg, len) == SMB3SIGN_E_EXEMPT;
+	unsigned command = get16(msg + HDR_COMMAND);
+	uint32_t unused;
+
+	if (command == OPLOCK_BREAK && get64(msg + HDR_MESSAGE_ID) == UINT64_MAX &&
+	    smb3sign_receive_policy(SMB3SIGN_ROLE_CLIENT, msg, state(c), &unused) == SMB3SIGN_ACT_PASS) {
+		c->breaks++;
+		return OK;
+	}
+	if (command == CANCEL && smb3sign_verify_buf(c->key, msg, len) == SMB3SIGN_E_EXEMPT)
+		return OK;
+	return fail(c, REFUSED, "command %u answers no request", command);
 }
 
 static int receive_message(struct channel *c, const uint8_t *msg, size_t len)
@@ -258,10 +269,8 @@ static int receive_message(struct channel *c, const uint8_t *msg, size_t len)
 	uint32_t status = get32(msg + HDR_STATUS), answer;
 	int act, err = OK;
 
-	if (!p && is_answer_to_cancel(c, msg, len))
-		return OK;
 	if (!p)
-		return fail(c, REFUSED, "command %u answers no request", get16(msg + HDR_COMMAND));
+		return receive_unasked(c, msg, len);
 	if (session_key_due(c, msg))
 		err = session_derive(c, msg);
 	if (err)

@@ -30,7 +30,8 @@ enum {
 	ECHO = 0x0d,
 	QUERY_DIRECTORY = 0x0e,
 	CHANGE_NOTIFY = 0x0f,
-	QUERY_INFO = 0x10
+	QUERY_INFO = 0x10,
+	OPLOCK_BREAK = 0x12
 };
 
 #define STATUS_SUCCESS                  0x00000000u
@@ -109,6 +110,7 @@ struct channel {
 	struct fault fault;
 	struct peer *peer; /* OpenSSL signs instead, to compare */
 	unsigned verified; /* responses whose signature was right */
+	unsigned breaks;   /* oplock break notifications, which have none */
 	uint8_t *in;
 	size_t in_len;
 	char why[160]; /* of the last call that was not OK */
@@ -143,6 +145,9 @@ void channel_offer(const struct channel *c, uint8_t capabilities[4], uint8_t gui
 int session_setup(struct channel *c, struct session *s, struct session *bind, const char *user, const char *password,
 		  int required, uint32_t *status);
 void session_free(struct session *s);
+
+/* Authenticate again, which keeps the keys (MS-SMB2 3.3.5.5.2). */
+int session_again(struct channel *c, const char *user, const char *password, uint32_t *status);
 
 /*
  * Append a message to a frame, linked to the one before it; its body, zeroed. credits: how many it costs. StructureSize

@@ -39,7 +39,8 @@ int session_saw(struct channel *c, const uint8_t *msg, size_t len)
 
 int session_key_due(const struct channel *c, const uint8_t *msg)
 {
-	return c->setup && get16(msg + HDR_COMMAND) == SESSION_SETUP && get32(msg + HDR_STATUS) == STATUS_SUCCESS;
+	return c->setup && !c->key && get16(msg + HDR_COMMAND) == SESSION_SETUP &&
+	       get32(msg + HDR_STATUS) == STATUS_SUCCESS;
 }
 
 int session_derive(struct channel *c, const uint8_t *msg)
@@ -240,6 +241,18 @@ int session_setup(struct channel *c, struct session *s, struct session *bind, co
 	c->setup = NULL;
 	if (err || *status)
 		c->session = NULL;
+	return err;
+}
+
+int session_again(struct channel *c, const char *user, const char *password, uint32_t *status)
+{
+	struct setup setup = {.hash = c->hash};
+	int err;
+
+	*status = 0;
+	c->setup = &setup;
+	err = exchange(c, user, password, status);
+	c->setup = NULL;
 	return err;
 }
 

@@ -18,7 +18,7 @@ int session_binding(const struct channel *c);
 /* A whole message has gone or come: the preauthentication hash takes those that belong into it. */
 int session_saw(struct channel *c, const uint8_t *msg, size_t len);
 
-/* Is this the final response of the exchange, which the key that is now due signs? */
+/* Is this the final response of an exchange, which a key that is now due signs? A re-authentication makes none. */
 int session_key_due(const struct channel *c, const uint8_t *msg);
 
 /* Make that key. */
