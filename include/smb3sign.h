@@ -437,8 +437,8 @@ SMB3SIGN_API SMB3SIGN_MUST_CHECK uint32_t smb3sign_bind_status(const smb3sign_bi
 enum {
 	SMB3SIGN_DECRYPTED = 1,    /* it came, or will go, inside a TRANSFORM header */
 	SMB3SIGN_REQUIRED = 2,     /* Session.SigningRequired */
-	SMB3SIGN_HAVE_SESSION = 4, /* there is a session for it: that of the chain for RELATED elements */
-	SMB3SIGN_HAVE_KEY = 8,     /* and a key */
+	SMB3SIGN_HAVE_SESSION = 4, /* there is a session for it, or one being set up; for RELATED elements the chain's */
+	SMB3SIGN_HAVE_KEY = 8,     /* and a key for it */
 	SMB3SIGN_GUEST = 16,       /* a guest's or an anonymous session */
 	SMB3SIGN_PEER_SIGNED = 32, /* sending a response: the request carried SIGNED */
 	SMB3SIGN_SMB311 = 64,      /* dialect 3.1.1 */
@@ -460,7 +460,8 @@ enum {
 
 /*
  * What to do with a received element (MS-SMB2 3.3.5.2.4, 3.2.5.1.3; where those are silent, as Windows and Samba do): one of
- * SMB3SIGN_ACT_*. role: ours, CLIENT or SERVER. Elements of a chain are asked one by one. *ntstatus is the answer to give for
+ * SMB3SIGN_ACT_*. role: ours, CLIENT or SERVER. Elements of a chain are asked one by one. A
+ * client derives the key of a session before it asks about the last SESSION_SETUP response. *ntstatus is the answer to give for
  * REJECT and is 0 for everything else. E_MESSAGE: not an SMB2 header. E_INVAL: NULL, another role, an unknown state bit.
  * A server sets REQUIRED for a SESSION_SETUP on a bound channel; on a session's first channel an unsigned re-authentication
  * is legal where signing is optional.
@@ -469,8 +470,10 @@ SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_receive_policy(unsigned role, cons
 
 /*
  * Whether to sign an element that is about to be sent, its header filled in (MS-SMB2 3.2.4.1.1, 3.3.4.1.1): 1 sign it, 0 do
- * not, E_UNSUPPORTED: it must be signed and there is no key: do not send it. E_MESSAGE: not an SMB2 header, or one whose
- * direction is not the role's. E_INVAL: another role, NULL, an unknown state bit.
+ * not, E_UNSUPPORTED: it must be signed and there is no key: do not send it. What has no key yet and needs none is 0: a
+ * client's first SESSION_SETUP requests, a server's answers without a session and its errors. A CANCEL with MessageId 0 counts
+ * as signable; if the key is AES-GMAC's, sign refuses it: send it with its request's MessageId. E_MESSAGE: not an SMB2 header,
+ * or one whose direction is not the role's. E_INVAL: another role, NULL, an unknown state bit.
  */
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_send_policy(unsigned role, const void *hdr, unsigned state);
 

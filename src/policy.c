@@ -106,6 +106,8 @@ static int client_receives(const uint8_t *hdr, unsigned state)
 		return SMB3SIGN_ACT_DISCARD;
 	if (state & SMB3SIGN_DECRYPTED)
 		return SMB3SIGN_ACT_PASS;
+	if (command == SMB2_NEGOTIATE)
+		return SMB3SIGN_ACT_PASS; /* never signed, and there is no session yet */
 	if (command == SMB2_OPLOCK_BREAK && smb2_message_id(hdr) == UINT64_MAX)
 		return SMB3SIGN_ACT_PASS;
 	if (status == STATUS_PENDING && (flags & SMB2_FLAGS_ASYNC_COMMAND))

@@ -202,6 +202,7 @@ static const struct rule server_receives[] = {
 static const struct rule client_receives[] = {
 	{"a request", ANY, 0, RESPONSE, 0, 0, DISCARD, 0},
 	{"decrypted", ANY, D, 0, 0, 0, PASS, 0},
+	{"NEGOTIATE", NEGOTIATE, 0, 0, 0, 0, PASS, 0},
 	{"break notification", BREAK, MID_ONES, 0, 0, 0, PASS, 0},
 	{"interim response", ANY, PENDING | ASYNC, 0, 0, 0, PASS, 0},
 	{"session deleted", ANY, 0, 0, 0, SESSION_DELETED, STATUS, 0},
