@@ -7,8 +7,9 @@
 # answers with a flipped bit or without a signature, which the server and the client must refuse; and what signing costs
 # the client.
 #
-# As root (see server.sh). Installs the Debian packages that are missing. Takes about 25 seconds, and the build as long.
-# Prints a line for each check; exit status 1 if one fails. Build folder: $BUILD-interop (default: build-interop).
+# As root (see server.sh). Installs the Debian packages that are missing. Takes about 25 seconds after the build. Prints
+# a line for each check; exit status 1 if one fails. Build folder: $BUILD (default: build), as tests/run.sh leaves it or
+# new.
 set -eu
 . "$(dirname "$0")/server.sh"
 
@@ -50,11 +51,11 @@ if [ "${1-}" = --inside ]; then
 	enter "$2"
 	inside "$3"
 else
-	root=$(cd "$(dirname "$0")/../.." && pwd)
-	build=${BUILD:-$root/build}-interop
 	# shellcheck disable=SC2086 # one word a package
-	sh "$root/tools/install-missing.sh" gcc libc6-dev make cmake pkg-config libssl-dev $server_packages
-	cmake -S "$root/tests/interop/client" -B "$build"
-	cmake --build "$build" -j "$(nproc 2>/dev/null || echo 2)"
-	in_namespaces "$0" "$(cd "$build" && pwd)/smb3sign-client"
+	sh "$root/tools/install-missing.sh" gcc libc6-dev make cmake libssl-dev $server_packages
+	build_library
+	cc -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+		-I"$root/include" -o "$build/interop/smb3sign-client" "$root"/tests/interop/client/*.c \
+		-L"$build" -lsmb3sign -Wl,-rpath,"$build" -lcrypto
+	in_namespaces "$0" "$build/interop/smb3sign-client"
 fi

@@ -7,7 +7,7 @@
 # and reads a file as it is and taken over, and says what each costs in processor time. Debian 12 has no package of it:
 # without a library nothing is tested, and the exit status is 77.
 #
-# As root (see server.sh). Build folder: $BUILD-libsmb2 (default: build-libsmb2).
+# As root (see server.sh). Build folder: $BUILD (default: build), as tests/run.sh leaves it or new.
 set -eu
 . "$(dirname "$0")/server.sh"
 
@@ -46,17 +46,13 @@ if [ -z "$library" ]; then
 	exit 77
 fi
 [ -f "$library" ] || fail "no $library"
-root=$(cd "$(dirname "$0")/../.." && pwd)
-build=${BUILD:-$root/build}-libsmb2
 # shellcheck disable=SC2086 # one word a package
 sh "$root/tools/install-missing.sh" gcc libc6-dev make cmake binutils $server_packages
 nm -D --defined-only "$library" | grep -q ' smb3_aes_cmac_128$' || fail "$library does not export smb3_aes_cmac_128"
-cmake -S "$root" -B "$build" -DBUILD_SHARED_LIBS=OFF -DSMB3SIGN_TESTS=OFF -DSMB3SIGN_TOOLS=OFF
-cmake --build "$build" -j "$(nproc 2>/dev/null || echo 2)"
-build=$(cd "$build" && pwd)
+build_library
 library=$(cd "$(dirname "$library")" && pwd)/$(basename "$library")
 here=$root/tests/interop
-cc -std=c11 -O2 -shared -fPIC -o "$build/preload.so" -I"$root/include" "$here/libsmb2_preload.c" \
-	"$build/libsmb3sign.a" -Wl,--exclude-libs,ALL -pthread -ldl
-cc -std=c11 -O2 -o "$build/transfer" "$here/libsmb2/transfer.c" "$library" -Wl,-rpath,"$(dirname "$library")"
-in_namespaces "$0" "$build"
+cc -std=c11 -O2 -shared -fPIC -o "$build/interop/preload.so" -I"$root/include" "$here/libsmb2_preload.c" \
+	-L"$build" -lsmb3sign -Wl,-rpath,"$build" -pthread -ldl
+cc -std=c11 -O2 -o "$build/interop/transfer" "$here/libsmb2/transfer.c" "$library" -Wl,-rpath,"$(dirname "$library")"
+in_namespaces "$0" "$build/interop"

@@ -3,6 +3,7 @@
 #
 # A private smbd for interop tests, for scripts to source:
 #
+#     build_library                        into $build, which gets a folder interop for what a script builds
 #     in_namespaces SCRIPT ARGUMENT ...    runs `SCRIPT --inside FOLDER ARGUMENT ...`; FOLDER is a scratch folder
 #     enter FOLDER                         what SCRIPT does first there
 #     start_server NAME PORT SIGNING       an smbd on loopback, which exports FOLDER/export as "share" to $user
@@ -16,6 +17,8 @@ limit=300 # seconds, for everything inside
 
 # shellcheck disable=SC2034 # for the scripts that source this
 server_packages='samba samba-vfs-modules iproute2 util-linux passwd'
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
 
 fail() {
 	echo "$(basename "$0"): $*" >&2
@@ -81,6 +84,15 @@ start_server() {
 }
 
 # ---- outside ----
+
+# In a folder that is there already everything stays as it was configured.
+build_library() {
+	build=${BUILD:-$root/build}
+	[ -f "$build/CMakeCache.txt" ] || cmake -S "$root" -B "$build" -DSMB3SIGN_TESTS=OFF -DSMB3SIGN_TOOLS=OFF
+	cmake --build "$build" --target smb3sign -j "$(nproc 2>/dev/null || echo 2)"
+	build=$(cd "$build" && pwd)
+	mkdir -p "$build/interop"
+}
 
 clean_up() {
 	[ -z "$added" ] || userdel "$user"
