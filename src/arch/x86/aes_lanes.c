@@ -16,6 +16,19 @@
 #ifdef SMB3SIGN_X86_AES_LANES
 
 /*
+ * A block of a message. Loads that gcc knows as such it does twice at will, and keeps what it then needs no more on the stack:
+ * the last block, which has CMAC's subkey in it, would outlive the call.
+ */
+TARGET("sse2")
+INLINE __m128i block_at(const uint8_t *p)
+{
+	__m128i block;
+
+	__asm__("movdqu %1, %0" : "=x"(block) : "m"(*(const uint8_t(*)[16])p));
+	return block;
+}
+
+/*
  * Each lane with round keys of its own, taken from memory by the instruction itself. A lane that is not there is lane 0 once
  * more, and stores what lane 0 does.
  */
@@ -34,7 +47,7 @@ static void own_keys(struct smb3sign_lane *lanes, size_t n, size_t nblk)
 	for (size_t j = 0; j < 8; j++) {
 		p[j] = lane[j]->p;
 		rk[j] = lane[j]->rk;
-		s[j] = _mm_xor_si128(_mm_xor_si128(load(lane[j]->state), load(p[j])), aes_ni_rk(rk[j], 0));
+		s[j] = _mm_xor_si128(_mm_xor_si128(load(lane[j]->state), block_at(p[j])), aes_ni_rk(rk[j], 0));
 		PIN_VECTOR(s[j]);
 	}
 	for (size_t at = 16;; at += 16) {
@@ -51,7 +64,7 @@ static void own_keys(struct smb3sign_lane *lanes, size_t n, size_t nblk)
 			break;
 #pragma GCC unroll 8
 		for (size_t j = 0; j < 8; j++) {
-			__m128i last = _mm_xor_si128(load(p[j] + at), aes_ni_rk(rk[j], AES_NI_K10_K0));
+			__m128i last = _mm_xor_si128(block_at(p[j] + at), aes_ni_rk(rk[j], AES_NI_K10_K0));
 
 			s[j] = _mm_aesenclast_si128(s[j], last);
 		}
