@@ -6,7 +6,7 @@
  * lanes advance by as many blocks as each of them has in one piece, and a message that is done makes room for the next.
  * What is not in one piece passes through a lane's stage: the header, whose Signature counts as zero; blocks that lie across
  * segments; the end with its padding; and short messages as a whole. Of short messages with GMAC, those of equally many
- * blocks go side by side. Everything else is done one by one.
+ * blocks go side by side. Everything else is done one by one, and so are batches too small to gain.
  */
 #include "message.h"
 
@@ -14,11 +14,14 @@
 #define TO_DO 1
 
 /*
- * A lane costs a message about what this many bytes of it take by themselves, and with short messages the core overlaps two
- * by itself. So lanes are worth it if the messages but the longest have WORTH_LANES bytes beyond that together; and as many
- * short messages with GMAC as fill two rows or more.
+ * A lane costs a message about what this many bytes of it take by themselves: more with CMAC, of whose short messages the
+ * core overlaps several by itself. So lanes are worth it if the messages but the longest have WORTH_LANES bytes beyond that
+ * together, and no message below it takes one.
  */
-enum { UPKEEP = 96, WORTH_LANES = 200, WORTH_ROWS = 4 };
+enum { UPKEEP_HMAC = 96, UPKEEP_CMAC = 140, WORTH_LANES = 220 };
+
+/* As many messages are sorted before they are done; fewer only if two bodies have LONG bytes, that is, may have lanes. */
+enum { MANY = 4, LONG = 200 };
 
 /* Of a first-level cache; a set of its lines holds what lies a multiple of 4096 bytes apart. */
 enum { WAYS = 8 };
@@ -32,7 +35,19 @@ static int one(const smb3sign_msg *m, enum smb3sign_task task)
 				 : smb3sign_verify(m->key, m->hdr, m->body, m->body_cnt);
 }
 
-static int conclude(uint8_t *hdr, const struct smb3sign_tag *tag, enum smb3sign_task task)
+INLINE int valid(const smb3sign_msg *m)
+{
+	return !m->reserved && smb3sign_usable(m->key, m->hdr);
+}
+
+/* The message with its result, which is returned too. */
+INLINE int by_itself(smb3sign_msg *m, enum smb3sign_task task)
+{
+	m->result = m->reserved ? SMB3SIGN_E_INVAL : one(m, task);
+	return m->result;
+}
+
+INLINE int conclude(uint8_t *hdr, const struct smb3sign_tag *tag, enum smb3sign_task task)
 {
 	if (task == TASK_VERIFY)
 		return smb3sign_judge(tag, hdr + SMB2_SIGNATURE, smb2_flags(hdr));
@@ -77,6 +92,21 @@ static smb3sign_lanes_fn *lanes_fn(const smb3sign_key *key)
 static size_t lanes_width(const smb3sign_key *key)
 {
 	return key->alg == SMB3SIGN_HMAC_SHA256 ? key->k.sha256->width : key->k.aes->width;
+}
+
+static size_t upkeep(const smb3sign_key *key)
+{
+	return key->alg == SMB3SIGN_HMAC_SHA256 ? UPKEEP_HMAC : UPKEEP_CMAC;
+}
+
+/* Whether a valid message, not of GMAC, gains by a lane if others do. One in pieces is taken for long; most are short. */
+INLINE int takes_lane(const smb3sign_msg *m)
+{
+	size_t least = upkeep(m->key) - SMB3SIGN_HEADER_LEN;
+
+	if (m->body_cnt <= 1 && (!m->body_cnt || !m->body || m->body->iov_len <= least))
+		return 0;
+	return lanes_fn(m->key) != NULL;
 }
 
 /* The next n bytes of the body, which has them. */
@@ -235,29 +265,22 @@ static void advance(struct lanes *l)
 	}
 }
 
-static int valid(const smb3sign_msg *m)
-{
-	return !m->reserved && smb3sign_usable(m->key, m->hdr);
-}
-
-/* Whether the messages to do with this kernel are worth it; with NULL, whether all valid ones would be. */
+/* Whether the messages to do with this kernel are worth it. */
 static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *kernel)
 {
-	size_t total = 0, longest = 0;
+	size_t total = 0, longest = 0, cost = upkeep(msgs->key);
 
 	for (size_t i = 0; i < n; i++) {
 		size_t len = SMB3SIGN_HEADER_LEN;
 
-		if (!msgs[i].body)
-			continue;
-		if (kernel ? msgs[i].result != TO_DO || lanes_fn(msgs[i].key) != kernel : !valid(&msgs[i]))
+		if (msgs[i].result != TO_DO || !msgs[i].body || lanes_fn(msgs[i].key) != kernel)
 			continue;
 		for (size_t j = 0; j < msgs[i].body_cnt; j++)
 			len += msgs[i].body[j].iov_len;
-		if (len <= UPKEEP)
+		if (len <= cost)
 			continue;
-		longest = longest > len - UPKEEP ? longest : len - UPKEEP;
-		total += len - UPKEEP;
+		longest = longest > len - cost ? longest : len - cost;
+		total += len - cost;
 		if (total - longest >= WORTH_LANES)
 			return 1;
 	}
@@ -308,60 +331,70 @@ struct row {
 	struct smb3sign_short arg[SMB3SIGN_SHORT_WIDTH];
 };
 
+/* One row for each number of blocks; all with the same kernel. */
+struct rows {
+	const struct smb3sign_ghash *ghash; /* NULL: not known yet */
+	uint32_t waiting;                   /* bit i: row[i] has messages; else its n means nothing */
+	struct row row[SMB3SIGN_SHORT_BLOCKS + 1];
+};
+
 static int has_shorts(const smb3sign_key *key)
 {
 	return key->ghash && key->ghash->gmac_short && key->message;
 }
 
-INLINE void conclude_row(struct row *r, enum smb3sign_task task)
+INLINE void conclude_row(struct row *r, size_t n, enum smb3sign_task task)
 {
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		smb3sign_msg *m = r->arg[i].caller;
 
 		m->result = conclude(m->hdr, &r->arg[i].tag, task);
 		if (task == TASK_VERIFY)
 			smb3sign_wipe(&r->arg[i].tag, sizeof(r->arg[i].tag));
 	}
-	r->n = 0;
 }
 
 /* Those that found no others. */
 static void one_by_one(struct row *r, enum smb3sign_task task)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		struct smb3sign_short *a = &r->arg[i];
-
-		a->tag = a->key->message(a->key, a->hdr, smb3sign_set_flags(task), a->body, a->len);
-	}
-	conclude_row(r, task);
+	for (size_t i = 0; i < r->n; i++)
+		((smb3sign_msg *)r->arg[i].caller)->result = one(r->arg[i].caller, task);
 }
 
-/* A short message in one piece finds its row, and the kernel takes it once the row is full; others go by themselves. */
-INLINE int place_short(struct row *rows, smb3sign_msg *m, enum smb3sign_task task)
+/* Whether a valid message with GMAC is short and in one piece, and of the rows' kernel. The first such message chooses it. */
+INLINE int fits_row(struct rows *rows, const smb3sign_msg *m)
 {
-	const struct smb3sign_ghash *ghash = m->key->ghash;
-	struct smb3sign_extent e;
-	struct row *r;
-	int err;
+	if (m->body_cnt != 1 || !m->body || m->body->iov_len > 16 * SMB3SIGN_SHORT_BLOCKS || !m->body->iov_base)
+		return 0;
+	if (rows->ghash)
+		return m->key->ghash == rows->ghash && m->key->message;
+	rows->ghash = has_shorts(m->key) ? m->key->ghash : NULL;
+	return rows->ghash != NULL;
+}
 
-	if (m->body_cnt > 1 || (m->body_cnt && m->body && m->body->iov_len > 16 * SMB3SIGN_SHORT_BLOCKS))
-		return one(m, task);
-	err = smb3sign_measure(&e, m->body, m->body_cnt);
-	if (!err)
-		err = smb3sign_check(m->key, m->hdr, &e, task);
-	if (err)
-		return err;
-	r = &rows[(e.len + 15) / 16];
-	r->arg[r->n].key = m->key;
-	r->arg[r->n].hdr = m->hdr;
-	r->arg[r->n].body = e.piece;
-	r->arg[r->n].len = e.len;
-	r->arg[r->n].caller = m;
-	if (++r->n < ghash->width)
-		return SMB3SIGN_OK;
-	ghash->gmac_short(r->arg, smb3sign_set_flags(task));
-	conclude_row(r, task);
-	return m->result;
+/* One that fits finds its row, and the kernel takes it once the row is full. */
+INLINE void place(struct rows *rows, smb3sign_msg *m, enum smb3sign_task task)
+{
+	struct smb3sign_extent e = {m->body->iov_len, m->body->iov_base, 1};
+	size_t nblk = (e.len + 15) / 16, i;
+	struct row *r = &rows->row[nblk];
+
+	m->result = smb3sign_check(m->key, m->hdr, &e, task);
+	if (m->result)
+		return;
+	i = rows->waiting >> nblk & 1 ? r->n : 0;
+	r->arg[i].key = m->key;
+	r->arg[i].hdr = m->hdr;
+	r->arg[i].body = e.piece;
+	r->arg[i].len = e.len;
+	r->arg[i].caller = m;
+	r->n = i + 1;
+	rows->waiting |= (uint32_t)1 << nblk;
+	if (r->n < rows->ghash->width)
+		return;
+	rows->waiting &= ~((uint32_t)1 << nblk);
+	rows->ghash->gmac_short(r->arg, smb3sign_set_flags(task));
+	conclude_row(r, i + 1, task);
 }
 
 /* ---- */
@@ -369,30 +402,24 @@ INLINE int place_short(struct row *rows, smb3sign_msg *m, enum smb3sign_task tas
 /* All messages, but those that lanes may take: they are marked as still to be done. Whether there are any. */
 NOINLINE int but_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
-	const struct smb3sign_ghash *ghash = NULL;
-	struct row rows[SMB3SIGN_SHORT_BLOCKS + 1];
+	struct rows rows;
 	int left = 0;
 
-	for (size_t i = 0; i <= SMB3SIGN_SHORT_BLOCKS; i++)
-		rows[i].n = 0;
+	rows.ghash = NULL;
+	rows.waiting = 0;
 	for (smb3sign_msg *m = msgs; m < msgs + n; m++) {
-		const smb3sign_key *key = m->key;
-
-		if (!valid(m)) {
-			m->result = SMB3SIGN_E_INVAL;
-		} else if (ghash ? key->ghash == ghash && key->message : has_shorts(key)) {
-			ghash = key->ghash;
-			m->result = place_short(rows, m, task);
-		} else if (lanes_fn(key)) {
+		if (!valid(m) || !(m->key->ghash ? fits_row(&rows, m) : takes_lane(m))) {
+			by_itself(m, task);
+		} else if (m->key->ghash) {
+			place(&rows, m, task);
+		} else {
 			m->result = TO_DO;
 			left = 1;
-		} else {
-			m->result = one(m, task);
 		}
 	}
-	for (size_t i = 0; i <= SMB3SIGN_SHORT_BLOCKS; i++)
-		if (rows[i].n)
-			one_by_one(&rows[i], task);
+	for (struct row *r = rows.row; rows.waiting; rows.waiting >>= 1, r++)
+		if (rows.waiting & 1)
+			one_by_one(r, task);
 	return left;
 }
 
@@ -420,12 +447,29 @@ static void by_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	}
 }
 
-/* Whether some of them might go side by side. */
-static int worth_it(const smb3sign_msg *msgs, size_t n)
+/* Whether some of them might gain by going side by side. GMAC's long messages do not. */
+INLINE int worth_sorting(const smb3sign_msg *msgs, size_t n)
 {
-	if (n >= WORTH_ROWS && smb3sign_usable(msgs->key, msgs->hdr) && has_shorts(msgs->key))
+	size_t longer = 0;
+
+	if (n >= MANY)
 		return 1;
-	return worth_lanes(msgs, n, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (valid(&msgs[i]) && !msgs[i].key->ghash && msgs[i].body_cnt && msgs[i].body)
+			longer += msgs[i].body_cnt > 1 || msgs[i].body->iov_len >= LONG;
+	return longer > 1;
+}
+
+/* A message that gains by no company, told by a look: those at a batch's start need no sorting, and often that is all. */
+INLINE int is_loner(const smb3sign_msg *m)
+{
+	if (!valid(m))
+		return 1;
+	if (m->body_cnt != 1 || !m->body)
+		return 0;
+	if (m->key->ghash)
+		return m->body->iov_len > 16 * SMB3SIGN_SHORT_BLOCKS;
+	return m->body->iov_len <= upkeep(m->key) - SMB3SIGN_HEADER_LEN;
 }
 
 INLINE int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
@@ -434,16 +478,23 @@ INLINE int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 
 	if (!msgs && n)
 		return SMB3SIGN_E_INVAL;
-	if (n > 1 && worth_it(msgs, n)) {
-		if (but_lanes(msgs, n, task))
-			by_lanes(msgs, n, task);
+	if (n == 1)
+		return by_itself(msgs, task);
+	if (worth_sorting(msgs, n)) {
+		size_t alone = 0;
+
+		for (; alone < n && is_loner(&msgs[alone]); alone++)
+			by_itself(&msgs[alone], task);
+		if (alone < n && but_lanes(msgs + alone, n - alone, task))
+			by_lanes(msgs + alone, n - alone, task);
 		for (size_t i = n; i-- > 0;)
 			first = msgs[i].result ? msgs[i].result : first;
 		return first;
 	}
 	for (size_t i = 0; i < n; i++) {
-		msgs[i].result = msgs[i].reserved ? SMB3SIGN_E_INVAL : one(&msgs[i], task);
-		first = first ? first : msgs[i].result;
+		int result = by_itself(&msgs[i], task);
+
+		first = first ? first : result;
 	}
 	return first;
 }
