@@ -472,27 +472,34 @@ INLINE int is_loner(const smb3sign_msg *m)
 	return m->body->iov_len <= upkeep(m->key) - SMB3SIGN_HEADER_LEN;
 }
 
-INLINE int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+/* Those that are worth it, side by side; the first result that is not OK. */
+static int run_sorted(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
 	int first = SMB3SIGN_OK;
+
+	if (but_lanes(msgs, n, task))
+		by_lanes(msgs, n, task);
+	for (size_t i = n; i-- > 0;)
+		first = msgs[i].result ? msgs[i].result : first;
+	return first;
+}
+
+INLINE int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+{
+	int first = SMB3SIGN_OK, sorted;
 
 	if (!msgs && n)
 		return SMB3SIGN_E_INVAL;
 	if (n == 1)
 		return by_itself(msgs, task);
-	if (worth_sorting(msgs, n)) {
-		size_t alone = 0;
+	sorted = worth_sorting(msgs, n);
+	for (; n && (!sorted || is_loner(msgs)); msgs++, n--) {
+		int result = by_itself(msgs, task);
 
-		for (; alone < n && is_loner(&msgs[alone]); alone++)
-			by_itself(&msgs[alone], task);
-		if (alone < n && but_lanes(msgs + alone, n - alone, task))
-			by_lanes(msgs + alone, n - alone, task);
-		for (size_t i = n; i-- > 0;)
-			first = msgs[i].result ? msgs[i].result : first;
-		return first;
+		first = first ? first : result;
 	}
-	for (size_t i = 0; i < n; i++) {
-		int result = by_itself(&msgs[i], task);
+	if (n) {
+		int result = run_sorted(msgs, n, task);
 
 		first = first ? first : result;
 	}
