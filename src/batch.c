@@ -20,8 +20,8 @@
  */
 enum { UPKEEP_HMAC = 96, UPKEEP_CMAC = 140, WORTH_LANES = 220 };
 
-/* As many messages are sorted before they are done; fewer only if two bodies have LONG bytes, that is, may have lanes. */
-enum { MANY = 4, LONG = 200 };
+/* Lanes are worth the sorting if two of n bodies have WORTH_SORTING / n bytes; rows, for as many messages with GMAC. */
+enum { WORTH_SORTING = 600, WORTH_ROWS = 4 };
 
 /* Of a first-level cache; a set of its lines holds what lies a multiple of 4096 bytes apart. */
 enum { WAYS = 8 };
@@ -447,29 +447,25 @@ static void by_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	}
 }
 
-/* Whether some of them might gain by going side by side. GMAC's long messages do not. */
+/* Whether some of them might gain by going side by side: by the first two for lanes, or the first for rows. */
 INLINE int worth_sorting(const smb3sign_msg *msgs, size_t n)
 {
-	size_t longer = 0;
+	size_t longer = 0, least = WORTH_SORTING / n;
 
-	if (n >= MANY)
-		return 1;
-	for (size_t i = 0; i < n; i++)
-		if (valid(&msgs[i]) && !msgs[i].key->ghash && msgs[i].body_cnt && msgs[i].body)
-			longer += msgs[i].body_cnt > 1 || msgs[i].body->iov_len >= LONG;
-	return longer > 1;
-}
+	for (size_t i = 0; i < n; i++) {
+		const smb3sign_msg *m = &msgs[i];
 
-/* A message that gains by no company, told by a look: those at a batch's start need no sorting, and often that is all. */
-INLINE int is_loner(const smb3sign_msg *m)
-{
-	if (!valid(m))
-		return 1;
-	if (m->body_cnt != 1 || !m->body)
-		return 0;
-	if (m->key->ghash)
-		return m->body->iov_len > 16 * SMB3SIGN_SHORT_BLOCKS;
-	return m->body->iov_len <= upkeep(m->key) - SMB3SIGN_HEADER_LEN;
+		if (!valid(m) || !m->body_cnt || !m->body)
+			continue;
+		if (m->key->ghash) {
+			if (n >= WORTH_ROWS && m->body->iov_len <= 16 * SMB3SIGN_SHORT_BLOCKS)
+				return 1;
+		} else if (takes_lane(m) && (m->body_cnt > 1 || m->body->iov_len > least)) {
+			if (++longer > 1)
+				return 1;
+		}
+	}
+	return 0;
 }
 
 /* Those that are worth it, side by side; the first result that is not OK. */
@@ -486,20 +482,16 @@ static int run_sorted(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 
 INLINE int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
-	int first = SMB3SIGN_OK, sorted;
+	int first = SMB3SIGN_OK;
 
 	if (!msgs && n)
 		return SMB3SIGN_E_INVAL;
 	if (n == 1)
 		return by_itself(msgs, task);
-	sorted = worth_sorting(msgs, n);
-	for (; n && (!sorted || is_loner(msgs)); msgs++, n--) {
-		int result = by_itself(msgs, task);
-
-		first = first ? first : result;
-	}
-	if (n) {
-		int result = run_sorted(msgs, n, task);
+	if (n && worth_sorting(msgs, n))
+		return run_sorted(msgs, n, task);
+	for (size_t i = 0; i < n; i++) {
+		int result = by_itself(&msgs[i], task);
 
 		first = first ? first : result;
 	}
