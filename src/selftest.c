@@ -137,10 +137,17 @@ NOINLINE int try_answers(smb3sign_key **key, void *mem, size_t mem_len, unsigned
 	return err ? err : try_message(*key, hdr, body, sizeof(body));
 }
 
+/* The largest key: 1544 bytes, GHASH of 512 bits and the portable AES. Where there are portable kernels alone, 544. */
+#if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
+enum { KEY_ROOM = 1600 };
+#else
+enum { KEY_ROOM = 640 };
+#endif
+
 /* Both need a stack of their own size, one after the other: 8 KiB are promised. */
 static int try_kernels(unsigned alg, const struct smb3sign_choice *choice)
 {
-	alignas(max_align_t) uint8_t mem[1600]; /* the largest key: 1544, GHASH of 512 bits and the portable AES */
+	alignas(max_align_t) uint8_t mem[KEY_ROOM];
 	smb3sign_key *key = NULL;
 	int err = try_answers(&key, mem, sizeof(mem), alg, choice);
 
