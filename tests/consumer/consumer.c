@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that uses the installed library: derives a key, signs a request as a client, verifies it as the server, and
- * prints the library's version. Valid C and C++.
+ * A program that uses the installed library: runs its self-test, derives a key, signs a request as a client, verifies it as
+ * the server, and prints the library's version. Valid C and C++.
  */
 #include <smb3sign.h>
 
@@ -29,10 +29,12 @@ int main(void)
 {
 	unsigned char msg[sizeof(echo_request)];
 	smb3sign_key *client = make_key(SMB3SIGN_ROLE_CLIENT), *server = make_key(SMB3SIGN_ROLE_SERVER);
-	int err = SMB3SIGN_E_INVAL, forged = SMB3SIGN_OK;
+	int err = smb3sign_selftest(), forged = SMB3SIGN_OK;
 
+	if (!client || !server)
+		err = SMB3SIGN_E_NOMEM;
 	memcpy(msg, echo_request, sizeof(msg));
-	if (client && server) {
+	if (!err) {
 		err = smb3sign_sign_buf(client, msg, sizeof(msg));
 		if (!err)
 			err = smb3sign_verify_buf(server, msg, sizeof(msg));

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# usage: sh tests/other-builds.sh [NAME]...
+# The suites in other builds: without and with more optimisation, link-time optimisation, for the processor at hand alone,
+# other compilers, ThreadSanitizer, and the library with musl. Without arguments: all of them. A compiler that is not there is
+# named and counts as not tested. Installs what is missing with apt-get. Build folders: $BUILD-NAME (BUILD's default: build).
+set -eu
+cd "$(dirname "$0")/.."
+case ${BUILD:=build} in
+/*) ;;
+*) BUILD=$PWD/$BUILD ;;
+esac
+jobs=$(nproc 2>/dev/null || echo 2)
+failed= not_tested=
+
+# name CTEST-EXPRESSION compiler flags [CMAKE-ARGUMENT...]: CMake's build type is none, so that the flags are all there are
+suites()
+{
+	name=$1 expression=$2 compiler=$3 flags=$4
+	shift 4
+	echo "== $name: $compiler $flags"
+	if ! command -v "$compiler" >/dev/null 2>&1; then
+		not_tested="$not_tested; $name: no $compiler"
+		return
+	fi
+	folder=$BUILD-$name
+	mkdir -p "$folder"
+	{
+		cmake -S . -B "$folder" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=None "-DCMAKE_C_FLAGS=$flags" \
+			-DSMB3SIGN_TESTS=ON -DSMB3SIGN_TOOLS=OFF "$@" && cmake --build "$folder" -j "$jobs"
+	} >"$folder/log" 2>&1 || { tail -n 40 "$folder/log"; failed="$failed; $name: build"; return; }
+	(cd "$folder" && ctest --output-on-failure -j "$jobs" -R "$expression" -LE shipped) | grep -v ' Passed \|^ *Start ' ||
+		failed="$failed; $name"
+	! grep -q "warning: " "$folder/log" || { grep "warning: " "$folder/log"; failed="$failed; $name: warnings"; }
+}
+
+# The library alone, with another C library: the self-test, and a message of the tests' own.
+musl()
+{
+	echo "== musl"
+	sh tools/install-missing.sh musl-tools
+	folder=$BUILD-musl
+	mkdir -p "$folder"
+	{
+		cmake -S . -B "$folder" -DCMAKE_C_COMPILER=musl-gcc -DSMB3SIGN_TESTS=OFF -DSMB3SIGN_TOOLS=OFF -DBUILD_SHARED_LIBS=OFF &&
+			cmake --build "$folder" -j "$jobs" &&
+			musl-gcc -static -Iinclude -DSMB3SIGN_STATIC -o "$folder/consumer" tests/consumer/consumer.c "$folder/libsmb3sign.a"
+	} >"$folder/log" 2>&1 || { tail -n 40 "$folder/log"; failed="$failed; musl: build"; return; }
+	"$folder/consumer" || failed="$failed; musl"
+}
+
+every='^(api|batch|bind|frame|gmac|guard|guard_steps|kdf|kernels|key|message|negotiate|pitfalls|policy|preauth|selftest|stream|vectors)$'
+# The searches of the stack in api are about optimised code.
+no_api='^(batch|bind|frame|gmac|guard|kdf|kernels|key|message|negotiate|policy|preauth|selftest|stream|vectors)$'
+threads='^(guard|guard_steps|key|batch|selftest)$'
+compiled='^(api|api_.*|batch|kernels|selftest|stream|vectors)$'
+
+build_one()
+{
+	case $1 in
+	O0) suites O0 "$no_api" gcc -O0 ;;
+	O3) suites O3 "$every" gcc -O3 ;;
+	native) suites native "$every" gcc "-O2 -march=native" ;;
+	lto) suites lto "$no_api" gcc "-O2 -flto" ;;
+	clang-O3) suites clang-O3 "$compiled" clang "-O3" ;;
+	clang-19) suites clang-19 "$compiled" clang-19 -O2 ;;
+	threads) suites threads "$threads" gcc "-O1 -g -fsanitize=thread" ;;
+	clang-threads) suites clang-threads "$threads" clang "-O1 -g -fsanitize=thread" ;;
+	musl) musl ;;
+	*) echo "no such build here: $1" >&2 && exit 2 ;;
+	esac
+}
+
+sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config check libssl-dev
+[ $# -gt 0 ] || set -- O0 O3 native lto clang-O3 clang-19 threads clang-threads musl
+for name; do
+	build_one "$name"
+done
+[ -z "$not_tested" ] || echo "not tested$not_tested"
+[ -z "$failed" ] || { echo "failed in other builds:$failed"; exit 1; }
+echo "all suites passed in other builds"
