@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Batches of equal messages, one thread: by width, size and algorithm, with one key for all messages and with a key for
- * each. For one width and size everything takes turns in one harness_run over the same messages: sign_batch and verify_batch,
- * the same messages one by one, and the peers that take many messages at once.
+ * each. For one width and size everything takes turns in one harness_run over the same messages: sign_batch and
+ * verify_batch, the same messages one by one, and the peers that take many messages at once.
  */
 #include <stdio.h>
 

@@ -11,8 +11,8 @@
 extern const size_t batch_widths[], batch_sizes[];
 
 /*
- * By name in the figures, each with "-WIDTH", and with "-own-keys" if each message has a key of its own. Figures are per
- * message. A peer has "batch" only.
+ * By name in the figures, each with "-WIDTH", and with "-own-keys" if each message has a key of its own. Figures are
+ * per message. A peer has "batch" only.
  */
 enum batch_way { SIGN_BATCH, SIGN_ONE_BY_ONE, VERIFY_BATCH, VERIFY_ONE_BY_ONE, N_BATCH_WAYS };
 enum { WORK_LEN = 48 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions of one GMAC message, kernel by kernel: for processors that nobody has at hand and that are emulated. x86-64
- * Linux; bench/count-instructions builds it, runs it and makes a table of the lines it prints:
+ * Instructions of one GMAC message, kernel by kernel: for processors that nobody has at hand and that are emulated.
+ * x86-64 Linux; bench/count-instructions builds it, runs it and makes a table of the lines it prints:
  *     WORK KERNEL BYTES INSTRUCTIONS
  *
  * usage: instructions tsc   by RDTSC, which counts instructions where Bochs emulates it (cycles anywhere else)

@@ -47,8 +47,8 @@ int crowd_check_peer(const struct crowd *c, size_t peer);
 void crowd_free(struct crowd *c);
 
 /*
- * A job's work: the first n messages in rotation, handed over `width` at once (the last ones as many as are left), `times`
- * times a call.
+ * A job's work: the first n messages in rotation, handed over `width` at once (the last ones as many as are left),
+ * `times` times a call.
  */
 struct many {
 	const struct crowd *crowd;

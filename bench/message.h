@@ -19,12 +19,15 @@ struct ring {
 	size_t mask; /* one less than their number, a power of two */
 };
 
-/* A READ response of len >= 64 bytes in all, not yet signed: SIGNED is set and the signature zero, as it is MACed. m is zero. */
+/*
+ * A READ response of len >= 64 bytes in all, not yet signed: SIGNED is set and the signature zero, as it is MACed. m is
+ * zero.
+ */
 void make_message(uint8_t *m, size_t len);
 
 /*
- * Bytes from one message of this length to the next, at least one more. Not a multiple of 4 KiB for the lengths used: stores
- * to one message should not look like stores to the next.
+ * Bytes from one message of this length to the next, at least one more. Not a multiple of 4 KiB for the lengths used:
+ * stores to one message should not look like stores to the next.
  */
 size_t message_stride(size_t len);
 

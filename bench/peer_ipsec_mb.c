@@ -4,9 +4,9 @@
  * message, as many jobs as there are messages and a flush for many.
  *
  * Without AVX-512, the manager that init_mb_mgr_auto chooses does SHA-256 in the eight lanes of AVX2, of which one
- * message fills one. The SSE manager has SHA-NI, two streams at once; and four lanes of CMAC, which are quicker for up to four
- * messages than more lanes. So each task gets the manager that does it best (on AMD Zen 3: HMAC of one message of 64 bytes
- * 174 ns instead of 1130, of 16 of 4 KiB 1420 instead of 2740; CMAC of 2 of 1 KiB 510 instead of 560).
+ * message fills one. The SSE manager has SHA-NI, two streams at once; and four lanes of CMAC, which are quicker for up
+ * to four messages than more lanes. So each task gets the manager that does it best (on AMD Zen 3: HMAC of one message
+ * of 64 bytes 174 ns instead of 1130, of 16 of 4 KiB 1420 instead of 2740; CMAC of 2 of 1 KiB 510 instead of 560).
  */
 #include <intel-ipsec-mb.h>
 #include <stdlib.h>

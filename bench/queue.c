@@ -9,8 +9,8 @@
  * in an order drawn once from a fixed seed, each with one of 16 sessions' keys, drawn too. The whole queue is one
  * measurement: its messages are so unequal that a part of them would say nothing.
  *
- * It is measured with all messages, 4.1 MB, and with those up to 4 KiB alone, 0.4 MB: nine tenths of the bytes are in the
- * long ones, and jobs of intel-ipsec-mb have less than 64 KiB.
+ * It is measured with all messages, 4.1 MB, and with those up to 4 KiB alone, 0.4 MB: nine tenths of the bytes are in
+ * the long ones, and jobs of intel-ipsec-mb have less than 64 KiB.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -173,8 +173,8 @@ struct at {
 };
 
 /*
- * What one by one takes longer than a batch of one. The difference is a constant, which is lost in the noise of the long
- * messages' times: places beyond 1 KiB do not count.
+ * What one by one takes longer than a batch of one. The difference is a constant, which is lost in the noise of the
+ * long messages' times: places beyond 1 KiB do not count.
  */
 static double lead_of_one(const struct at *at, double batch, double one_by_one)
 {

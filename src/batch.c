@@ -4,9 +4,9 @@
  *
  * CMAC and HMAC are serial within a message, so their kernels take several messages side by side, a lane for each: all
  * lanes advance by as many blocks as each of them has in one piece, and a message that is done makes room for the next.
- * What is not in one piece passes through a lane's stage: the header, whose Signature counts as zero; blocks that lie across
- * segments; the end with its padding; and short messages as a whole. Of short messages with GMAC, those of equally many
- * blocks go side by side. Everything else is done one by one, and so are batches too small to gain.
+ * What is not in one piece passes through a lane's stage: the header, whose Signature counts as zero; blocks that lie
+ * across segments; the end with its padding; and short messages as a whole. Of short messages with GMAC, those of
+ * equally many blocks go side by side. Everything else is done one by one, and so are batches too small to gain.
  */
 #include "message.h"
 
@@ -14,9 +14,9 @@
 #define TO_DO 1
 
 /*
- * A lane costs a message about what this many bytes of it take by themselves: more with CMAC, of whose short messages the
- * core overlaps several by itself. So lanes are worth it if the messages but the longest have WORTH_LANES bytes beyond that
- * together, and no message below it takes one.
+ * A lane costs a message about what this many bytes of it take by themselves: more with CMAC, of whose short messages
+ * the core overlaps several by itself. So lanes are worth it if the messages but the longest have WORTH_LANES bytes
+ * beyond that together, and no message below it takes one.
  */
 enum { UPKEEP_HMAC = 96, UPKEEP_CMAC = 140, WORTH_LANES = 220 };
 
@@ -26,7 +26,10 @@ enum { WORTH_SORTING = 600, WORTH_ROWS = 4 };
 /* Of a first-level cache; a set of its lines holds what lies a multiple of 4096 bytes apart. */
 enum { WAYS = 8 };
 
-/* A stage takes two blocks of 64 bytes, so a message of up to SHORT_LEN with its header and HMAC's padding, 9 bytes or more. */
+/*
+ * A stage takes two blocks of 64 bytes, so a message of up to SHORT_LEN with its header and HMAC's padding, 9 bytes or
+ * more.
+ */
 enum { STAGE_LEN = 128, SHORT_LEN = STAGE_LEN - 9 };
 
 static int one(const smb3sign_msg *m, enum smb3sign_task task)
@@ -99,7 +102,9 @@ static size_t upkeep(const smb3sign_key *key)
 	return key->alg == SMB3SIGN_HMAC_SHA256 ? UPKEEP_HMAC : UPKEEP_CMAC;
 }
 
-/* Whether a valid message, not of GMAC, gains by a lane if others do. One in pieces is taken for long; most are short. */
+/*
+ * Whether a valid message, not of GMAC, gains by a lane if others do. One in pieces is taken for long; most are short.
+ */
 INLINE int takes_lane(const smb3sign_msg *m)
 {
 	size_t least = upkeep(m->key) - SMB3SIGN_HEADER_LEN;
@@ -288,8 +293,8 @@ static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *ke
 }
 
 /*
- * Whether bodies lie as pages do, at the same place of 4096 bytes: then more lanes than WAYS would drive each other's lines
- * out of the cache, and those beyond start a header later, which is a line.
+ * Whether bodies lie as pages do, at the same place of 4096 bytes: then more lanes than WAYS would drive each other's
+ * lines out of the cache, and those beyond start a header later, which is a line.
  */
 static int compete(const struct flight *a, const struct flight *b)
 {
@@ -361,7 +366,10 @@ static void one_by_one(struct row *r, enum smb3sign_task task)
 		((smb3sign_msg *)r->arg[i].caller)->result = one(r->arg[i].caller, task);
 }
 
-/* Whether a valid message with GMAC is short and in one piece, and of the rows' kernel. The first such message chooses it. */
+/*
+ * Whether a valid message with GMAC is short and in one piece, and of the rows' kernel. The first such message chooses
+ * it.
+ */
 INLINE int fits_row(struct rows *rows, const smb3sign_msg *m)
 {
 	if (m->body_cnt != 1 || !m->body || m->body->iov_len > 16 * SMB3SIGN_SHORT_BLOCKS || !m->body->iov_base)

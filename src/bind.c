@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which connections a session can be bound to. MS-SMB2 3.3.5.5 has the dialect's and the cipher's rules; those for the signing
- * algorithm, and that they come first, are Windows' behaviour as Samba's tests recorded it (smb2.session.bind_negative_*).
+ * Which connections a session can be bound to. MS-SMB2 3.3.5.5 has the dialect's and the cipher's rules; those for the
+ * signing algorithm, and that they come first, are Windows' behaviour as Samba's tests recorded it
+ * (smb2.session.bind_negative_*).
  */
 #include "smb2.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The features this process may use, in one word that is computed at first use: threads that race there compute the same
- * value, so a relaxed atomic is all it takes (CPUID itself traps in virtual machines: microseconds). And the text that
- * tells a person about it.
+ * The features this process may use, in one word that is computed at first use: threads that race there compute the
+ * same value, so a relaxed atomic is all it takes (CPUID itself traps in virtual machines: microseconds). And the text
+ * that tells a person about it.
  */
 #ifdef __linux__
 #ifndef _GNU_SOURCE

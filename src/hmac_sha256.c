@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HMAC-SHA256 (FIPS 198-1, FIPS 180-4). A key is kept as the two SHA-256 states behind its pad blocks, so a message costs
- * its own blocks, the padding and one outer block. SMB takes the first 16 of the 32 bytes (MS-SMB2 3.1.4.1).
+ * HMAC-SHA256 (FIPS 198-1, FIPS 180-4). A key is kept as the two SHA-256 states behind its pad blocks, so a message
+ * costs its own blocks, the padding and one outer block. SMB takes the first 16 of the 32 bytes (MS-SMB2 3.1.4.1).
  */
 #include "key.h"
 #include "util.h"
@@ -19,8 +19,8 @@ static void pad_state(const struct smb3sign_sha256 *k, uint32_t h[8], const uint
 }
 
 /*
- * FIPS 180-4 5.1.1: a 1 bit, zeros, the length in bits as 64 bits big-endian. p holds the last n < 64 of len bytes and has
- * room for 128; gives the number of blocks.
+ * FIPS 180-4 5.1.1: a 1 bit, zeros, the length in bits as 64 bits big-endian. p holds the last n < 64 of len bytes and
+ * has room for 128; gives the number of blocks.
  */
 static size_t pad(uint8_t *p, size_t n, uint64_t len)
 {

@@ -123,7 +123,9 @@ int smb3sign_derive(unsigned dialect, unsigned use, const void *session_key, siz
 	if (dialect == 0x0311 && (!preauth || is_zero(preauth->hash, sizeof(preauth->hash))))
 		return SMB3SIGN_E_INVAL;
 
-	/* 16 bytes of key come from 16 bytes of key; AES-256's come from all that GSS gave (3.2.5.3.1 FullSessionKey). */
+	/*
+	 * 16 bytes of key come from 16 bytes of key; AES-256's come from all that GSS gave (3.2.5.3.1 FullSessionKey).
+	 */
 	memcpy(first16, session_key, session_key_len < sizeof(first16) ? session_key_len : sizeof(first16));
 	if (out_len == 32) {
 		ki = session_key;

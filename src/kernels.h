@@ -3,9 +3,9 @@
  * The kernels: what differs between processors, and nothing else. A kernel is a const struct that names the features it
  * needs; the lists in kernels.c are best first, and a key takes the first whose needs are met (key.c).
  *
- * Contract of every function here: any alignment, but that of round keys and tables, which is KEY_ALIGN; never a read or
- * write outside the bytes it is given; no allocation, no globals but constants, no branch and no address that depends on
- * data or key. nblk >= 1 unless said otherwise.
+ * Contract of every function here: any alignment, but that of round keys and tables, which is KEY_ALIGN; never a read
+ * or write outside the bytes it is given; no allocation, no globals but constants, no branch and no address that
+ * depends on data or key. nblk >= 1 unless said otherwise.
  */
 #ifndef SMB3SIGN_KERNELS_H
 #define SMB3SIGN_KERNELS_H
@@ -16,15 +16,16 @@
 struct smb3sign_key;
 
 /*
- * The alignment of keys, and of what kernels keep in them: what every malloc and alignas(max_align_t) give. i386 has mallocs
- * of 8 and a max_align_t of 16, s390x the reverse.
+ * The alignment of keys, and of what kernels keep in them: what every malloc and alignas(max_align_t) give. i386 has
+ * mallocs of 8 and a max_align_t of 16, s390x the reverse.
  */
 #define MALLOC_ALIGN (2 * sizeof(void *))
 #define KEY_ALIGN    (MALLOC_ALIGN < _Alignof(max_align_t) ? MALLOC_ALIGN : _Alignof(max_align_t))
 
 /*
- * The sixteen bytes of a MAC, as they stand in memory. Returned by value, that is in two registers where the ABI can: there
- * a verifier compares it. Through memory it would be read back late, and loads that wait for a store hold up later ones.
+ * The sixteen bytes of a MAC, as they stand in memory. Returned by value, that is in two registers where the ABI can:
+ * there a verifier compares it. Through memory it would be read back late, and loads that wait for a store hold up
+ * later ones.
  */
 struct smb3sign_tag {
 	uint64_t word[2];
@@ -85,14 +86,15 @@ struct smb3sign_ghash {
 	size_t table_size; /* bytes of what setkey makes of H, a multiple of 16 */
 	void (*setkey)(void *table, const uint8_t h[16]);
 	/*
-	 * acc = (...((acc ^ p0) * H ^ p1) * H ... ^ p[nblk-1]) * H; if acc is a whole block already (whole is 1, else 0),
-	 * acc * H takes acc's place, and nblk may be 0. What was the end of a piece so costs no reduction of its own.
+	 * acc = (...((acc ^ p0) * H ^ p1) * H ... ^ p[nblk-1]) * H; if acc is a whole block already (whole is 1, else
+	 * 0), acc * H takes acc's place, and nblk may be 0. What was the end of a piece so costs no reduction of its
+	 * own.
 	 */
 	void (*blocks)(const void *table, uint8_t acc[16], unsigned whole, const uint8_t *p, size_t nblk);
 	smb3sign_message_fn *gmac; /* or NULL: message.c goes by steps */
 	/*
-	 * `width` short messages side by side, of 0 to SMB3SIGN_SHORT_BLOCKS blocks of body, as many in one as in the other:
-	 * (len + 15) / 16 is the same for all. NULL and 0 if one after the other is as fast.
+	 * `width` short messages side by side, of 0 to SMB3SIGN_SHORT_BLOCKS blocks of body, as many in one as in the
+	 * other: (len + 15) / 16 is the same for all. NULL and 0 if one after the other is as fast.
 	 */
 	void (*gmac_short)(struct smb3sign_short *msgs, uint8_t set_flags);
 	size_t width;                   /* <= SMB3SIGN_SHORT_WIDTH */
@@ -109,7 +111,9 @@ struct smb3sign_sha256 {
 	size_t width;
 };
 
-/* The compression function of SHA-512 (FIPS 180-4 6.4.2), for the preauthentication hash: some messages a connection. */
+/*
+ * The compression function of SHA-512 (FIPS 180-4 6.4.2), for the preauthentication hash: some messages a connection.
+ */
 struct smb3sign_sha512 {
 	const char *name;
 	uint32_t needs;

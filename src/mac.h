@@ -42,8 +42,8 @@ union mac_state {
 struct smb3sign_lane;
 
 /*
- * For batch.c: a MAC that is a chain of blocks, whose kernels may have several chains side by side. Blocks up to the last
- * go to the kernel as they are; the last `hold` bytes and what does not fill a block are left to `last`.
+ * For batch.c: a MAC that is a chain of blocks, whose kernels may have several chains side by side. Blocks up to the
+ * last go to the kernel as they are; the last `hold` bytes and what does not fill a block are left to `last`.
  */
 struct smb3sign_chain {
 	unsigned shift; /* blocks are of 1 << shift bytes */

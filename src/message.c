@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whole messages: which are never signed, the checks in their order, and the MAC over header and body. The library owns
- * the zeroed Signature and the SIGNED flag: kernels leave out the one and or in the other while they read the header, so
- * nothing is written until the MAC is known.
+ * the zeroed Signature and the SIGNED flag: kernels leave out the one and or in the other while they read the header,
+ * so nothing is written until the MAC is known.
  */
 #include "message.h"
 
@@ -19,8 +19,8 @@ int smb3sign_exempt(unsigned alg, const void *hdr)
 }
 
 /*
- * The MAC by steps: for kernels without a call for the whole message, and for large bodies in pieces. Not inline, so that
- * the others need no room on the stack.
+ * The MAC by steps: for kernels without a call for the whole message, and for large bodies in pieces. Not inline, so
+ * that the others need no room on the stack.
  */
 NOINLINE struct smb3sign_tag mac_by_steps(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
 					  const smb3sign_iov *body, size_t cnt)

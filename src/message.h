@@ -44,7 +44,10 @@ INLINE int smb3sign_direction_fits(const smb3sign_key *key, const uint8_t *hdr, 
 	return key->role == SMB3SIGN_ROLE_ANY || smb2_is_response(hdr) == by_server;
 }
 
-/* The header alone: E_MESSAGE (no SMB2 header), E_EXEMPT, E_MESSAGE (direction), in this order. hdr may be any 64 bytes. */
+/*
+ * The header alone: E_MESSAGE (no SMB2 header), E_EXEMPT, E_MESSAGE (direction), in this order. hdr may be any 64
+ * bytes.
+ */
 INLINE int smb3sign_check_header(const smb3sign_key *key, const uint8_t *hdr, enum smb3sign_task task)
 {
 	if (!smb2_is_header(hdr))

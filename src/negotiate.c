@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SMB2_SIGNING_CAPABILITIES in NEGOTIATE (MS-SMB2 2.2.3, 2.2.3.1, 2.2.3.1.7, 2.2.4). Everything read here comes from the
- * peer, before anything is authenticated: every offset and count is checked against the message first.
+ * SMB2_SIGNING_CAPABILITIES in NEGOTIATE (MS-SMB2 2.2.3, 2.2.3.1, 2.2.3.1.7, 2.2.4). Everything read here comes from
+ * the peer, before anything is authenticated: every offset and count is checked against the message first.
  */
 #include "smb2.h"
 

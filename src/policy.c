@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must be signed, what must be verified, what to answer; and what may be believed of messages that no key can verify.
- * Each of the three policies is a list of rules of which the first that fits decides. The rules are MS-SMB2's, by section;
- * "Samba" and "Windows" stand where the specification is silent or says SHOULD and they are what peers live with.
+ * What must be signed, what must be verified, what to answer; and what may be believed of messages that no key can
+ * verify. Each of the three policies is a list of rules of which the first that fits decides. The rules are MS-SMB2's,
+ * by section; "Samba" and "Windows" stand where the specification is silent or says SHOULD and they are what peers live
+ * with.
  */
 #include "message.h"
 
@@ -165,9 +166,9 @@ static int server_signs(const uint8_t *hdr, unsigned state)
 }
 
 /*
- * Whether an element that ought to be signed goes out without, for want of a key: a client's first legs of a session setup;
- * what a server answers without a session, and errors (STATUS_MORE_PROCESSING_REQUIRED is one), which all that it could not
- * verify ends in.
+ * Whether an element that ought to be signed goes out without, for want of a key: a client's first legs of a session
+ * setup; what a server answers without a session, and errors (STATUS_MORE_PROCESSING_REQUIRED is one), which all that
+ * it could not verify ends in.
  */
 static int needs_no_key(unsigned role, const uint8_t *hdr, unsigned state)
 {
@@ -184,8 +185,7 @@ int smb3sign_send_policy(unsigned role, const void *hdr, unsigned state)
 		return err;
 	if (smb2_is_response(hdr) != (role == SMB3SIGN_ROLE_SERVER))
 		return SMB3SIGN_E_MESSAGE;
-	/* By CMAC's rules: a CANCEL with MessageId 0 is to be signed, and if the key is GMAC's, sign refuses it: send it with
-	 * the request's own MessageId. */
+	/* By CMAC's rules: a CANCEL with MessageId 0 is to be signed. If the key is GMAC's, sign refuses it, as it should. */
 	if (smb3sign_exempt_reason(SMB3SIGN_AES_CMAC, hdr) || (state & (SMB3SIGN_DECRYPTED | SMB3SIGN_GUEST)))
 		return 0;
 	if (!(role == SMB3SIGN_ROLE_CLIENT ? client_signs(hdr, state) : server_signs(hdr, state)))

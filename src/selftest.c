@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Known answers through every kernel this process may use: a short published message for each algorithm and a longer one
- * that fills the kernels' loops, each in one piece and in three, signed and verified, and refused with one bit changed; and
- * several at once, for the kernels that take them side by side.
+ * Known answers through every kernel this process may use: a short published message for each algorithm and a longer
+ * one that fills the kernels' loops, each in one piece and in three, signed and verified, and refused with one bit
+ * changed; and several at once, for the kernels that take them side by side.
  */
 #include <stdalign.h>
 
@@ -10,8 +10,8 @@
 #include "smb2.h"
 
 /*
- * Long enough that a GHASH of any width fills its first reduction, a whole group (64 blocks at most), and a last reduction
- * with all but one vector of a group, odd bytes and the length: every power of H counts.
+ * Long enough that a GHASH of any width fills its first reduction, a whole group (64 blocks at most), and a last
+ * reduction with all but one vector of a group, odd bytes and the length: every power of H counts.
  */
 enum { LONG_BODY = 184 * 16 + 50 };
 
@@ -54,7 +54,10 @@ static const struct answer short_answers[] = {
 	 101},
 };
 
-/* A READ response with MessageId 0xFFFFFFFFFFFFFFFE and a body of bytes (7 i + 3) mod 256; key as above, tags by OpenSSL. */
+/*
+ * A READ response with MessageId 0xFFFFFFFFFFFFFFFE and a body of bytes (7 i + 3) mod 256; key as above, tags by
+ * OpenSSL.
+ */
 static const uint8_t long_header[SMB3SIGN_HEADER_LEN] = {
 	0xfe, 'S',  'M',  'B',  0x40, 0,    1,    0,    0,    0,    0,    0, 8, 0, 1, 0, 9, 0,    0, 0, 0, 0, 0,
 	0,    0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, 0, 0, 1, 0, 0, 0, 0x19, 0, 0, 0, 0, 0x10,
@@ -88,8 +91,8 @@ static int try_message(const struct smb3sign_key *key, const uint8_t *hdr, uint8
 }
 
 /*
- * More messages at once than go side by side, the last of them forged, against what one of them gives by itself. Their body
- * is of any bytes, short enough for GMAC's rows and long enough for lanes.
+ * More messages at once than go side by side, the last of them forged, against what one of them gives by itself. Their
+ * body is of any bytes, short enough for GMAC's rows and long enough for lanes.
  */
 NOINLINE int try_batch(const struct smb3sign_key *key)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The SHA-512 compression function (FIPS 180-4 6.4.2) in plain C, for the preauthentication hash. Nothing secret passes
- * here. Additions, rotations and bitwise operations only, so its time depends on the number of blocks and on nothing else.
+ * here. Additions, rotations and bitwise operations only, so its time depends on the number of blocks and on nothing
+ * else.
  */
 #include "kernels.h"
 #include "util.h"

@@ -8,8 +8,9 @@
 #include <string.h>
 
 /*
- * PIN_POINTER: the compiler may not look through the pointer here, so it keeps no copy of what stands there: neither lifts
- * loads of key material out of a loop nor carries results over to the next pass, on a stack where they outlive the key.
+ * PIN_POINTER: the compiler may not look through the pointer here, so it keeps no copy of what stands there: neither
+ * lifts loads of key material out of a loop nor carries results over to the next pass, on a stack where they outlive
+ * the key.
  */
 #ifdef __GNUC__
 #define INLINE         static inline __attribute__((always_inline))
@@ -21,7 +22,10 @@
 #define PIN_POINTER(p) ((void)(p))
 #endif
 
-/* The compiler knows the answer. Loads and stores go through whole words: byte by byte, compilers do not always see one. */
+/*
+ * The compiler knows the answer. Loads and stores go through whole words: byte by byte, compilers do not always see
+ * one.
+ */
 static inline int little_endian(void)
 {
 	const uint16_t one = 1;
@@ -167,8 +171,9 @@ static inline int equal_16(const void *left, const void *right)
 }
 
 /*
- * Overwrite secrets with zeros. A plain memset before the end of an object's life is a dead store and is removed; the empty
- * asm claims to read the memory afterwards, so it is not. Compilers without GNU asm store through a volatile pointer.
+ * Overwrite secrets with zeros. A plain memset before the end of an object's life is a dead store and is removed; the
+ * empty asm claims to read the memory afterwards, so it is not. Compilers without GNU asm store through a volatile
+ * pointer.
  */
 INLINE void smb3sign_wipe(void *p, size_t n)
 {

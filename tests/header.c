@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public header by itself, as the first thing a program includes: C99 and C++98, compiled only (test_header.sh). With
- * IGNORE_RESULTS every result that must be looked at is thrown away, for the compiler to complain about each.
+ * The public header by itself, as the first thing a program includes: C99 and C++98, compiled only (test_header.sh).
+ * With IGNORE_RESULTS every result that must be looked at is thrown away, for the compiler to complain about each.
  */
 #include "smb3sign.h"
 #include "smb3sign.h"

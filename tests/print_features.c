@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the processor features that the library sees as usable, for test_set_user_id.sh; with an argument, smb3sign_cpu(). */
+/*
+ * Prints the processor features that the library sees as usable, for test_set_user_id.sh; with an argument,
+ * smb3sign_cpu().
+ */
 #include <stdio.h>
 
 #include "cpu.h"

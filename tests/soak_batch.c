@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soak_batch [BATCHES [SEED]]: random batches are signed and verified by batch.c and, as copies, one by one; results, headers
- * and bodies must be the same. Any number of times: CTest makes a few thousand batches, a person a million.
+ * soak_batch [BATCHES [SEED]]: random batches are signed and verified by batch.c and, as copies, one by one; results,
+ * headers and bodies must be the same. Any number of times: CTest makes a few thousand batches, a person a million.
  *
  * Every header and every segment lies in a slot of its own that ends or begins at an inaccessible page. That makes the
  * comparison one of lengths too: who reads or writes a byte too many, crashes.
@@ -18,7 +18,10 @@ static unsigned long long batches = 100000, seed, batch_number;
 
 /* ---- Slots */
 
-/* Small ones for nearly everything, large ones for the segments of MAX_LONG messages; all of them twice, and one to spare. */
+/*
+ * Small ones for nearly everything, large ones for the segments of MAX_LONG messages; all of them twice, and one to
+ * spare.
+ */
 enum { SMALL = 4096, N_SMALL = 2 * MAX * (1 + PIECES) + 1, N_LARGE = 2 * MAX_LONG * PIECES + 1 };
 
 /* Slots of `size` bytes: those with an even number end at the inaccessible page, the others begin there. */

@@ -458,8 +458,8 @@ void ref_signature(unsigned alg, const uint8_t key[16], const void *msg, size_t 
 static const char *current_kernels;
 
 /*
- * Every failing assertion of Check ends here, by the linker's --wrap. While for_each_kernel runs, the message says which
- * kernels failed.
+ * Every failing assertion of Check ends here, by the linker's --wrap. While for_each_kernel runs, the message says
+ * which kernels failed.
  */
 void __real__ck_assert_failed(const char *file, int line, const char *expr, const char *msg, ...)
 	__attribute__((noreturn, format(printf, 4, 5)));

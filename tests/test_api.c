@@ -509,8 +509,8 @@ static int stack_holds_block(const uint8_t block[16])
 }
 
 /*
- * Nor E(0), which is GMAC's H and makes CMAC's subkeys, nor E(J0) or GHASH, of which the signature gives the other away: GHASH of
- * a known message is an equation for H.
+ * Nor E(0), which is GMAC's H and makes CMAC's subkeys, nor E(J0) or GHASH, of which the signature gives the other
+ * away: GHASH of a known message is an equation for H.
  */
 START_TEST(test_stack_blocks)
 {

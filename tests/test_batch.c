@@ -64,7 +64,9 @@ static size_t any_len(void)
 	return rng_below(2) ? common[rng_below(9)] : 64 + rng_below(400);
 }
 
-/* n messages of which about one in `bad` must be refused; bad 0: none. Some batches are of one length, or of one key. */
+/*
+ * n messages of which about one in `bad` must be refused; bad 0: none. Some batches are of one length, or of one key.
+ */
 static void fill(struct batch *b, size_t n, size_t bad)
 {
 	size_t one_len = rng_below(3) ? 0 : any_len(), one_key = rng_below(3) ? KEYS : rng_below(bad ? KEYS : ALGS);

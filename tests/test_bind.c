@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bind.c: which connections a session can be bound to. The rows are those of smbtorture's smb2.session.bind_negative_*, by
- * name, with Windows' answers; then every combination against what the rows say in general.
+ * bind.c: which connections a session can be bound to. The rows are those of smbtorture's smb2.session.bind_negative_*,
+ * by name, with Windows' answers; then every combination against what the rows say in general.
  */
 #include "support.h"
 

@@ -19,7 +19,9 @@ static void setup(void)
 	rng_fill(raw_key, sizeof(raw_key));
 }
 
-/* n messages in frame, their offsets in off[0..n], off[n] the length of the frame. Padded to `align` but for the last. */
+/*
+ * n messages in frame, their offsets in off[0..n], off[n] the length of the frame. Padded to `align` but for the last.
+ */
 static size_t build(uint8_t *frame, size_t *off, size_t n, size_t align)
 {
 	size_t at = 0;

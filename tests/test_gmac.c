@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GMAC with every GHASH kernel: multiplication bit by bit; then, against OpenSSL, every length past two groups of 64
- * blocks, in guarded memory; every alignment; cuts; and messages drawn at random through all public calls. Small enough to
- * run whole on an emulated processor, where alone some of the kernels can run (avx512.sh): the portable kernel, which
- * takes nine tenths of the other suites' time there, is left to them.
+ * blocks, in guarded memory; every alignment; cuts; and messages drawn at random through all public calls. Small enough
+ * to run whole on an emulated processor, where alone some of the kernels can run (avx512.sh): the portable kernel,
+ * which takes nine tenths of the other suites' time there, is left to them.
  *
  * SMB3SIGN_TEST_GHASH    names of kernels that must be among those tested, as "avx512,vpclmul"
  * SMB3SIGN_TEST_SEED     the seed of everything random here
@@ -83,7 +83,10 @@ START_TEST(test_kernels_there)
 }
 END_TEST
 
-/* ---- Multiplication: it is bilinear, and GHASH under one key is linear, so what is right for single bits is right ---- */
+/*
+ * ---- Multiplication: it is bilinear, and GHASH under one key is linear, so what is right for single bits is right
+ * ----
+ */
 
 /* Three powers of x as keys, all bits, and a block more than the highest power of the key that any kernel has. */
 enum { BASIS_BLOCKS = 65 + 64 + 1, EXPONENTS = 128 + 127 * BASIS_BLOCKS };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kdf.c: smb3sign_kdf against OpenSSL's KBKDF and against HMAC block by block; smb3sign_derive and smb3sign_key_derive for
- * every dialect, use and length of session key against labels and contexts written down here again (MS-SMB2 3.1.4.2,
- * 3.2.5.3.1). Published values are in test_vectors.c.
+ * kdf.c: smb3sign_kdf against OpenSSL's KBKDF and against HMAC block by block; smb3sign_derive and smb3sign_key_derive
+ * for every dialect, use and length of session key against labels and contexts written down here again (MS-SMB2
+ * 3.1.4.2, 3.2.5.3.1). Published values are in test_vectors.c.
  */
 #include <openssl/core_names.h>
 #include <openssl/evp.h>

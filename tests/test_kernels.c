@@ -446,8 +446,8 @@ static void check_aes_memory(const struct smb3sign_aes *k)
 }
 
 /*
- * Lanes: as many as there may be, of every number of blocks, each with a message of its own length that ends, or starts, at
- * a page that cannot be touched; with keys of their own, with one, and with one but for a single lane.
+ * Lanes: as many as there may be, of every number of blocks, each with a message of its own length that ends, or
+ * starts, at a page that cannot be touched; with keys of their own, with one, and with one but for a single lane.
  */
 static void check_lanes(const struct smb3sign_aes *k, size_t n, size_t nblk, size_t odd)
 {
@@ -641,7 +641,9 @@ static void side_by_side_setup(struct side_by_side *s, const struct smb3sign_gha
 	}
 }
 
-/* Random bytes, but for what the nonce is made of: requests and responses, CANCEL, and a command with its lower byte. */
+/*
+ * Random bytes, but for what the nonce is made of: requests and responses, CANCEL, and a command with its lower byte.
+ */
 static void fill_short(uint8_t *hdr, uint8_t *body, size_t len)
 {
 	static const uint16_t commands[] = {SMB2_CANCEL, 0x0008, 0x0100 | SMB2_CANCEL};
@@ -685,8 +687,8 @@ static size_t as_many_blocks(size_t len)
 }
 
 /*
- * Every length in every place, beside it any others that are allowed there: each with its own key, and headers and bodies
- * directly before memory that cannot be touched; then one key for all, and directly behind such memory.
+ * Every length in every place, beside it any others that are allowed there: each with its own key, and headers and
+ * bodies directly before memory that cannot be touched; then one key for all, and directly behind such memory.
  */
 static void check_short_lengths(const struct smb3sign_ghash *k)
 {
@@ -1065,7 +1067,9 @@ START_TEST(test_ssse3_tower)
 }
 END_TEST
 
-/* What ShiftRows (FIPS 197 5.1.2) would still have to move: n of them owed, row r, column c stands at column c + n r. */
+/*
+ * What ShiftRows (FIPS 197 5.1.2) would still have to move: n of them owed, row r, column c stands at column c + n r.
+ */
 START_TEST(test_ssse3_places)
 {
 	const struct smb3sign_aes_ssse3_tables *t = &smb3sign_aes_ssse3_tables;
@@ -1103,8 +1107,8 @@ static void each_sha256_lanes(void (*fn)(const struct smb3sign_sha256 *k))
 }
 
 /*
- * Calls the kernel for n lanes whose states and blocks are set, and holds each to what the kernel itself and the portable
- * one make of it alone. The lanes are a copy directly before or directly behind memory that cannot be touched.
+ * Calls the kernel for n lanes whose states and blocks are set, and holds each to what the kernel itself and the
+ * portable one make of it alone. The lanes are a copy directly before or directly behind memory that cannot be touched.
  */
 static void run_lanes(const struct smb3sign_sha256 *k, struct smb3sign_lane *lanes, size_t n, size_t nblk)
 {
@@ -1129,7 +1133,9 @@ static void run_lanes(const struct smb3sign_sha256 *k, struct smb3sign_lane *lan
 	memcpy(lanes, copy, size);
 }
 
-/* Blocks at all addresses, each lane's between two pages that cannot be touched, or one of the two directly beside it. */
+/*
+ * Blocks at all addresses, each lane's between two pages that cannot be touched, or one of the two directly beside it.
+ */
 static void check_lanes_memory(const struct smb3sign_sha256 *k)
 {
 	static const size_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64, 255};
@@ -1244,7 +1250,9 @@ static void call_blocks_lanes(void)
 	stack_kernel->blocks_lanes(stack_lanes, stack_n, stack_nblk);
 }
 
-/* Two neighbours of 32-bit words in either order, as they stand in any arrangement of a state or a block in registers. */
+/*
+ * Two neighbours of 32-bit words in either order, as they stand in any arrangement of a state or a block in registers.
+ */
 static int stack_holds_words(const uint32_t *words, size_t count)
 {
 	for (size_t i = 0; i + 1 < count; i += 2) {
@@ -1282,8 +1290,8 @@ static void schedule_of(uint32_t w[64], const uint8_t *block)
 }
 
 /*
- * Nothing of the lanes stays on the stack: no state before, between or after the blocks, nothing of the last block, which
- * in HMAC's outer hash is the inner one.
+ * Nothing of the lanes stays on the stack: no state before, between or after the blocks, nothing of the last block,
+ * which in HMAC's outer hash is the inner one.
  */
 static void check_lanes_stack(const struct smb3sign_sha256 *k)
 {

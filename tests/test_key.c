@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * key.c: making, placing, duplicating and wiping keys, and many threads on one key. The linker's --wrap routes every
- * allocation of the executable through this file, so that the tests count them, make them fail, and see what is in memory
- * that is being freed.
+ * allocation of the executable through this file, so that the tests count them, make them fail, and see what is in
+ * memory that is being freed.
  */
 #define _DEFAULT_SOURCE /* barriers, fork */
 #include <pthread.h>

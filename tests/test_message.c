@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c: sign, verify, compute, sign_buf, verify_buf and exempt against OpenSSL and against the rules of the header,
- * with every kernel: lengths, splits, alignments, memory limits, single-bit changes, refusals and their order.
+ * message.c: sign, verify, compute, sign_buf, verify_buf and exempt against OpenSSL and against the rules of the
+ * header, with every kernel: lengths, splits, alignments, memory limits, single-bit changes, refusals and their order.
  */
 #include "oracle.h"
 #include "support.h"
@@ -380,7 +380,9 @@ struct flips {
 	size_t first, last, step; /* lengths of messages */
 };
 
-/* Every bit of the message, Signature included: what verify answers follows from the rules for the header as changed. */
+/*
+ * Every bit of the message, Signature included: what verify answers follows from the rules for the header as changed.
+ */
 static void flip_every_bit(const smb3sign_key *key, const uint8_t raw[16], unsigned role, size_t len)
 {
 	unsigned alg = smb3sign_key_alg(key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * negotiate.c: the SIGNING_CAPABILITIES context in requests and responses that are built here (MS-SMB2 2.2.3, 2.2.4), in
- * the published ones, and in damaged ones; the client's choice (3.2.5.2) and the server's (3.3.5.4) from what the context
- * says; and the context as it is built.
+ * negotiate.c: the SIGNING_CAPABILITIES context in requests and responses that are built here (MS-SMB2 2.2.3, 2.2.4),
+ * in the published ones, and in damaged ones; the client's choice (3.2.5.2) and the server's (3.3.5.4) from what the
+ * context says; and the context as it is built.
  */
 #include "support.h"
 #include "vectors.h"
@@ -91,8 +91,8 @@ static void begin_any(struct negotiate *n, int response)
 /* ---- Finding ---- */
 
 /*
- * The library looks at a copy that ends at an inaccessible page and cannot be written. want_at: offset of the Data that it
- * must find, 0 if it must find nothing.
+ * The library looks at a copy that ends at an inaccessible page and cannot be written. want_at: offset of the Data that
+ * it must find, 0 if it must find nothing.
  */
 static void check_find(const uint8_t *bytes, size_t len, int want, size_t want_at, size_t want_len)
 {
@@ -319,7 +319,9 @@ START_TEST(test_find_malformed)
 }
 END_TEST
 
-/* NegotiateContextOffset is a multiple of 8 (MS-SMB2 2.2.3, 2.2.4), and the contexts stand behind the security buffer. */
+/*
+ * NegotiateContextOffset is a multiple of 8 (MS-SMB2 2.2.3, 2.2.4), and the contexts stand behind the security buffer.
+ */
 START_TEST(test_find_misplaced)
 {
 	struct negotiate n;
@@ -577,7 +579,9 @@ static void check_choose(const void *bytes, size_t len, const uint16_t *mine, si
 	guard_free_all();
 }
 
-/* The server's order decides, whatever the client's; unknown ids, repeated ids and bytes behind the list do not count. */
+/*
+ * The server's order decides, whatever the client's; unknown ids, repeated ids and bytes behind the list do not count.
+ */
 START_TEST(test_choose_order)
 {
 	static const uint16_t mine[] = {2, 1, 0}, other[] = {0, 1, 2};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.c: which responses pass for the unsigned errors of a server without a session, smb3sign_is_echo; what is to be done
- * with received messages and what is to be signed, by a list of rules as data, row by row and over every combination.
+ * policy.c: which responses pass for the unsigned errors of a server without a session, smb3sign_is_echo; what is to be
+ * done with received messages and what is to be signed, by a list of rules as data, row by row and over every
+ * combination.
  */
 #include "support.h"
 
@@ -164,8 +165,10 @@ enum {
 	NOT_FOUND = (int)0xc0000034u
 };
 
-/* The first rule that fits decides. It fits if all of `with` and none of `without` hold, at least one of `some` if any are given,
- * and command and status are those given. */
+/*
+ * The first rule that fits decides. It fits if all of `with` and none of `without` hold, at least one of `some` if any are
+ * given, and command and status are those given.
+ */
 struct rule {
 	const char *name;
 	int command, with, without, some, status;

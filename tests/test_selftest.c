@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selftest.c finds a broken kernel. The linker's --wrap gives it this file's lists of kernels, of copies that a test can
- * change: one function of one kernel at a time is wrong by one bit, always or for long messages only.
+ * selftest.c finds a broken kernel. The linker's --wrap gives it this file's lists of kernels, of copies that a test
+ * can change: one function of one kernel at a time is wrong by one bit, always or for long messages only.
  */
 #include "cpu.h"
 #include "kernels.h"
@@ -73,8 +73,8 @@ static void spoil(void *byte, size_t bytes)
 }
 
 /*
- * All of 16 bytes: a bitsliced table holds bits that nothing uses between those that count. 16 zeros are padding; H is not
- * zero, nor any of its powers.
+ * All of 16 bytes: a bitsliced table holds bits that nothing uses between those that count. 16 zeros are padding; H is
+ * not zero, nor any of its powers.
  */
 static void spoil_table(void *table)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.c: begin, update, end against OpenSSL for every split of small messages and random ones of large, with contexts
- * that move, that interleave, that are misused; and what is left in them.
+ * stream.c: begin, update, end against OpenSSL for every split of small messages and random ones of large, with
+ * contexts that move, that interleave, that are misused; and what is left in them.
  */
 #include "oracle.h"
 #include "support.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * C2SP/wycheproof, testvectors_v1 (aes_cmac, aes_gmac, hmac_sha256 and aes_gcm _test.json), at the level of primitives and
- * with every kernel. Counted: a case that is not read is a failure. The JSON reader is as large as these files need and
- * stops the test at anything else.
+ * C2SP/wycheproof, testvectors_v1 (aes_cmac, aes_gmac, hmac_sha256 and aes_gcm _test.json), at the level of primitives
+ * and with every kernel. Counted: a case that is not read is a failure. The JSON reader is as large as these files need
+ * and stops the test at anything else.
  */
 #include "primitives.h"
 #include "support.h"

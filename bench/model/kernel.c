@@ -140,7 +140,10 @@ static void (*prepare(struct work *w, const char *function, const char *name, si
 	}
 	if (!run)
 		fail("no such function");
-	/* Each message begins one cache line further than a power of two, or all would want the same lines of the cache. */
+	/*
+	 * Each message begins one cache line further than a power of two, or all would want the same lines of the
+	 * cache.
+	 */
 	w->bytes = all / w->width / 64 * 64;
 	w->message = new_memory((w->bytes + 64) * w->width);
 	for (size_t i = 0; i < w->width; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SHA-256 and HMAC-SHA256 of one message with SHA instructions. x86.h and arm64.h have the operations on 16-byte blocks; the
- * file that includes this has before:
+ * SHA-256 and HMAC-SHA256 of one message with SHA instructions. x86.h and arm64.h have the operations on 16-byte
+ * blocks; the file that includes this has before:
  *     ISA                            the target attribute of its functions, or nothing
  *     words, struct sha_state        four words; a state in the split that the instructions want
  *     words_of(block), bytes_of(w)   big-endian words to host order, and back
@@ -34,8 +34,8 @@ ISA static void blocks(uint32_t state[8], const uint8_t *p, size_t nblk)
 }
 
 /*
- * The first block behind one of the key's states. The state is read again for the final addition: kept meanwhile it might be
- * spilled, and a copy on the stack outlives the key.
+ * The first block behind one of the key's states. The state is read again for the final addition: kept meanwhile it
+ * might be spilled, and a copy on the stack outlives the key.
  */
 ISA INLINE struct sha_state compress_from(const uint32_t h[8], words w0, words w1, words w2, words w3)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that uses the installed library: runs its self-test, derives a key, signs a request as a client, verifies it as
- * the server, and prints the library's version. Valid C and C++.
+ * A program that uses the installed library: runs its self-test, derives a key, signs a request as a client, verifies
+ * it as the server, and prints the library's version. Valid C and C++.
  */
 #include <smb3sign.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first and only process of the guest that bochs.sh boots: runs the commands of /commands one after the other, copies
- * what they print to Bochs' debug port, and tells after each its exit status and its length in million instructions: what
- * RDTSC counts here. A command is NUL-terminated words (NAME=VALUE for its environment, a program's name, arguments) and
- * an empty word.
+ * The first and only process of the guest that bochs.sh boots: runs the commands of /commands one after the other,
+ * copies what they print to Bochs' debug port, and tells after each its exit status and its length in million
+ * instructions: what RDTSC counts here. A command is NUL-terminated words (NAME=VALUE for its environment, a program's
+ * name, arguments) and an empty word.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CBC-MAC chains of several messages side by side with the Cryptography Extension. One chain waits ten latencies of AESE
- * with AESMC (2 to 4 cycles) for each of its blocks, while cores begin one such pair a cycle (Neoverse N1), two (N2) or
- * four (V1, V2, Apple's): three chains fill the first, twelve the last. Work for lanes that are not there takes as long as
- * any, so few lanes have code of their own.
+ * CBC-MAC chains of several messages side by side with the Cryptography Extension. One chain waits ten latencies of
+ * AESE with AESMC (2 to 4 cycles) for each of its blocks, while cores begin one such pair a cycle (Neoverse N1), two
+ * (N2) or four (V1, V2, Apple's): three chains fill the first, twelve the last. Work for lanes that are not there takes
+ * as long as any, so few lanes have code of their own.
  *
  * The rounds are as in aes_ce.c: k10, k0 and the next block of the message go in with the first AESE. So between blocks
  * each state is the chaining value ^ k10.
  *
- * Sixteen states, or eight with keys of their own, leave no registers for all round keys. So these are read for each block,
- * one round ahead: enough for cores that execute in order, and more would make compilers spill some.
+ * Sixteen states, or eight with keys of their own, leave no registers for all round keys. So these are read for each
+ * block, one round ahead: enough for cores that execute in order, and more would make compilers spill some.
  */
 #include "../../kernels.h"
 #include "aes_ce.h"
@@ -59,7 +59,10 @@ struct eight {
 /* v is computed, or read, here: compilers would do one chain after the other, and read keys just before their use. */
 #define IN_TURN(v) __asm__ volatile("" : "+w"(v))
 
-/* The lanes one after the other, then lane 0 again and again: what is not there works on its data, and stores what it does. */
+/*
+ * The lanes one after the other, then lane 0 again and again: what is not there works on its data, and stores what it
+ * does.
+ */
 struct cursor {
 	struct smb3sign_lane *lanes;
 	size_t n, i;
@@ -111,7 +114,9 @@ INLINE void last_round(struct chain *x, uint8x16_t k)
 	__asm__("aese %0.16b, %1.16b" : "+w"(x->s) : "w"(k));
 }
 
-/* Up to `width` lanes, a constant where this is inlined, with lane 0's key for all: in two halves if they are sixteen. */
+/*
+ * Up to `width` lanes, a constant where this is inlined, with lane 0's key for all: in two halves if they are sixteen.
+ */
 INLINE void one_key(struct smb3sign_lane *lanes, size_t n, size_t nblk, size_t width)
 {
 	const size_t low_n = width < 8 ? width : 8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SHA-256's compression function with the Cryptography Extension (Arm ARM C7.2, SHA256H) as inline parts: for one message
- * in sha256_ce.c, for several side by side in sha256_ce_lanes.c.
+ * SHA-256's compression function with the Cryptography Extension (Arm ARM C7.2, SHA256H) as inline parts: for one
+ * message in sha256_ce.c, for several side by side in sha256_ce_lanes.c.
  *
  * SHA256H and SHA256H2 together do four rounds on the state as (a, b, c, d) and (e, f, g, h), both from the state
  * before. So a block is sixteen SHA256H in a row, which is the limit of one message: the message schedule of the coming

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SHA-256 of two messages side by side with the Cryptography Extension. One waits for the latency of SHA256H (4 cycles, and
- * one more until SHA256H2 is through), sixteen times a block: the other fills its waits. More do not help: a block has 32 of
- * the two and twelve SHA256SU1, and there is one unit for them.
+ * SHA-256 of two messages side by side with the Cryptography Extension. One waits for the latency of SHA256H (4 cycles,
+ * and one more until SHA256H2 is through), sixteen times a block: the other fills its waits. More do not help: a block
+ * has 32 of the two and twelve SHA256SU1, and there is one unit for them.
  *
  * What a block adds to is in the lanes' own states. No state is ever on the stack: copies there outlive the key.
  */
@@ -34,8 +34,8 @@ INLINE void take_block(struct stream *x)
 }
 
 /*
- * Rounds t to t + 3. The schedule is ahead of them by as much as it can be, for cores that execute in order: words are begun
- * as soon as the old ones in their place are used up, and finished a step later.
+ * Rounds t to t + 3. The schedule is ahead of them by as much as it can be, for cores that execute in order: words are
+ * begun as soon as the old ones in their place are used up, and finished a step later.
  */
 INLINE void step(struct stream *x, const uint32_t *k, size_t t)
 {

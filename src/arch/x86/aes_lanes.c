@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CBC-MAC chains of several messages side by side. One chain waits ten latencies for each of its blocks; the unit can begin
- * a block's round every half cycle, so eight chains fill it (4 cycles' latency). With one key for all, and VAES, two blocks
- * share an instruction and sixteen chains take the time of eight.
+ * CBC-MAC chains of several messages side by side. One chain waits ten latencies for each of its blocks; the unit can
+ * begin a block's round every half cycle, so eight chains fill it (4 cycles' latency). With one key for all, and VAES,
+ * two blocks share an instruction and sixteen chains take the time of eight.
  *
- * x86-64 only: with eight registers states are spilled, and one that is left on the stack gives the last round key away,
- * for the tag is known.
+ * x86-64 only: with eight registers states are spilled, and one that is left on the stack gives the last round key
+ * away, for the tag is known.
  *
- * The rounds are as in aes_ni.c: the last key, the first key and the next block of the message go in with the last round.
+ * The rounds are as in aes_ni.c: the last key, the first key and the next block of the message go in with the last
+ * round.
  */
 #include "../../kernels.h"
 #include "../../cpu.h"
@@ -16,8 +17,8 @@
 #ifdef SMB3SIGN_X86_AES_LANES
 
 /*
- * A block of a message. Loads that gcc knows as such it does twice at will, and keeps what it then needs no more on the stack:
- * the last block, which has CMAC's subkey in it, would outlive the call.
+ * A block of a message. Loads that gcc knows as such it does twice at will, and keeps what it then needs no more on the
+ * stack: the last block, which has CMAC's subkey in it, would outlive the call.
  */
 TARGET("sse2")
 INLINE __m128i block_at(const uint8_t *p)
@@ -29,8 +30,8 @@ INLINE __m128i block_at(const uint8_t *p)
 }
 
 /*
- * Each lane with round keys of its own, taken from memory by the instruction itself. A lane that is not there is lane 0 once
- * more, and stores what lane 0 does.
+ * Each lane with round keys of its own, taken from memory by the instruction itself. A lane that is not there is lane 0
+ * once more, and stores what lane 0 does.
  */
 TARGET("aes,ssse3")
 static void own_keys(struct smb3sign_lane *lanes, size_t n, size_t nblk)

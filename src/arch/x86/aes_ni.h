@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AES-128 with AES-NI as inline parts: for the kernels in aes_ni.c and for GMAC, which encrypts one block among its GHASH.
+ * AES-128 with AES-NI as inline parts: for the kernels in aes_ni.c and for GMAC, which encrypts one block among its
+ * GHASH.
  *
  * Round keys are read from the key for every block. That costs nothing, for the rounds wait for each other and not for
  * loads; kept in registers they would sooner or later be spilled, and a copy on the stack outlives the key.
@@ -24,8 +25,8 @@ TARGET("sse2") INLINE __m128i aes_ni_rk(const void *rk, int round)
 }
 
 /*
- * No round key is read before the round before is done with: otherwise the compiler reads all of them at once and spills
- * them. The processor reads ahead all the same.
+ * No round key is read before the round before is done with: otherwise the compiler reads all of them at once and
+ * spills them. The processor reads ahead all the same.
  */
 #define AES_NI_IN_ORDER(rk, s) __asm__("" : "+r"(rk), "+x"(s))
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AES-128 and CMAC with SSSE3: PSHUFB looks all bytes of a block up in a table of 16 entries at once, in registers, so in
- * constant time (M. Hamburg, "Accelerating AES with Vector Permute Instructions", CHES 2009). For processors and virtual
- * machines without AES-NI. Each constant is recomputed from what is said here by test_kernels.c.
+ * AES-128 and CMAC with SSSE3: PSHUFB looks all bytes of a block up in a table of 16 entries at once, in registers, so
+ * in constant time (M. Hamburg, "Accelerating AES with Vector Permute Instructions", CHES 2009). For processors and
+ * virtual machines without AES-NI. Each constant is recomputed from what is said here by test_kernels.c.
  *
- * SubBytes inverts in GF(2^8), and 16 entries allow inversions in its subfield GF(16). Let s = 0x5c, a root of s^4 + s +
- * 1; the nibble n is n3 s^3 + n2 s^2 + n1 s + n0. Let u = 0x12, for which u + u^16 = 1, and v = u^17, which is in GF(16).
- * Every byte is x = i u + j u^16 with i and j in GF(16), and is kept as 16 i + k, where k = i + j. Its norm is
+ * SubBytes inverts in GF(2^8), and 16 entries allow inversions in its subfield GF(16). Let s = 0x5c, a root of s^4 + s
+ * + 1; the nibble n is n3 s^3 + n2 s^2 + n1 s + n0. Let u = 0x12, for which u + u^16 = 1, and v = u^17, which is in
+ * GF(16). Every byte is x = i u + j u^16 with i and j in GF(16), and is kept as 16 i + k, where k = i + j. Its norm is
  *     N = x^17 = (i u + j u^16) (j u + i u^16) = v k^2 + i j, and 1/x = x^16 / N = (j/N) u + (i/N) u^16
  * With a = 1/v and four inversions in GF(16),
  *     p = 1/(1/i + a/k) + j = N/(v k + i)        q = 1/(1/j + a/k) + i = N/(v k + j)
@@ -14,9 +14,9 @@
  *     1/x = (v + u^16)/p + (v + u)/q
  * The affine map of SubBytes is linear but for 0x63, so what remains is a table of p plus one of q.
  *
- * Of a nibble that has its top bit (0x80) set, PSHUFB makes 0. So 0x80 stands for 1/0: it stays set in a sum, whose inverse
- * is then 0, as it must be where i, j or k is 0. For x = 0 both terms have it, the sum is 0, and its inverse sets it again:
- * nothing is looked up of p and q, and 1/x is 0, as FIPS 197 has it.
+ * Of a nibble that has its top bit (0x80) set, PSHUFB makes 0. So 0x80 stands for 1/0: it stays set in a sum, whose
+ * inverse is then 0, as it must be where i, j or k is 0. For x = 0 both terms have it, the sum is 0, and its inverse
+ * sets it again: nothing is looked up of p and q, and 1/x is 0, as FIPS 197 has it.
  *
  * Everything else is linear, and done with encoded bytes: round keys and message blocks are encoded, the chaining value
  * stays so until the end. 0x63 is in the round keys: ShiftRows and MixColumns change nothing in a state of equal bytes.
@@ -132,8 +132,8 @@ ISA INLINE __m128i sub_bytes(const tables *t, struct inverted v, __m128i key)
  * and f^3 is the previous row. The round key K is added to A, as g(K) where g is f + f^2 + f^3. It is in those three
  * places, so the sum gets g(g(K)), which is f^2(K) + f^4(K) + f^6(K) = K, for f^4 changes nothing.
  *
- * The round's latency is 13 instructions of one cycle: 3 to j, 4 to q, 2 to A, 4 to the sum. The barriers keep the order of
- * the sums, without which compilers make it one or two more.
+ * The round's latency is 13 instructions of one cycle: 3 to j, 4 to q, 2 to A, 4 to the sum. The barriers keep the
+ * order of the sums, without which compilers make it one or two more.
  */
 ISA INLINE __m128i round_middle(const tables *t, __m128i x, __m128i key, size_t owed)
 {
@@ -187,8 +187,8 @@ ISA INLINE __m128i other_rows(const tables *t, __m128i k)
 }
 
 /*
- * FIPS 197 5.2. The last word of the round key, rotated, goes into all four columns. The running XOR w0, w0^w1, ... is two
- * shifted XORs.
+ * FIPS 197 5.2. The last word of the round key, rotated, goes into all four columns. The running XOR w0, w0^w1, ... is
+ * two shifted XORs.
  */
 ISA static void expand(void *rk, const uint8_t key[16])
 {
@@ -222,8 +222,8 @@ ISA static void encrypt(const void *rk, const uint8_t in[16], uint8_t out[16])
 }
 
 /*
- * A chain under way: x is what the middle rounds made of all blocks so far. The last round, the next block and the first
- * round key of its encryption are one sum; what does not wait for x is added first, owing ShiftRows as x does.
+ * A chain under way: x is what the middle rounds made of all blocks so far. The last round, the next block and the
+ * first round key of its encryption are one sum; what does not wait for x is added first, owing ShiftRows as x does.
  */
 struct chain {
 	const void *rk;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Features of an x86 processor, by CPUID (Intel SDM volume 2A, AMD APM volume 3 appendix E). The 128-bit kernels use XMM
- * registers in legacy encoding only, which every operating system for these processors saves; wider ones ask XCR0.
+ * Features of an x86 processor, by CPUID (Intel SDM volume 2A, AMD APM volume 3 appendix E). The 128-bit kernels use
+ * XMM registers in legacy encoding only, which every operating system for these processors saves; wider ones ask XCR0.
  */
 #include "../../cpu.h"
 #include "x86.h"
@@ -23,7 +23,9 @@ static unsigned saved_states(unsigned leaf1_ecx)
 /* In XCR0: SSE and AVX; mask registers and both halves of ZMM too. */
 enum { YMM_SAVED = 0x6, ZMM_SAVED = 0xe6 };
 
-/* A tier is there with all its parts or not at all: emulators are known to offer VAES alone, and to compute it wrongly. */
+/*
+ * A tier is there with all its parts or not at all: emulators are known to offer VAES alone, and to compute it wrongly.
+ */
 static uint32_t wide_tiers(uint32_t features, unsigned leaf7_ebx, unsigned leaf7_ecx, unsigned saved)
 {
 	const unsigned avx512 = 1u << 16 | 1u << 30 | 1u << 31; /* F, BW, VL */
@@ -38,10 +40,10 @@ static uint32_t wide_tiers(uint32_t features, unsigned leaf7_ebx, unsigned leaf7
 }
 
 /*
- * Of the processors with VPCLMULQDQ of 512 bits, Intel's Ice Lake (servers 6A, 6C; clients 7D, 7E; NNP-I 9D) and Tiger Lake
- * (8C, 8D) lower their clock while 512-bit vectors are in use, and with it everything else on the core; Linux prefers 256
- * bits on the same models. Rocket Lake, Sapphire Rapids and what came after them, and AMD's (from Zen 4), lower it little
- * or not at all. Skylake-X and Cascade Lake do most, but have no VPCLMULQDQ.
+ * Of the processors with VPCLMULQDQ of 512 bits, Intel's Ice Lake (servers 6A, 6C; clients 7D, 7E; NNP-I 9D) and Tiger
+ * Lake (8C, 8D) lower their clock while 512-bit vectors are in use, and with it everything else on the core; Linux
+ * prefers 256 bits on the same models. Rocket Lake, Sapphire Rapids and what came after them, and AMD's (from Zen 4),
+ * lower it little or not at all. Skylake-X and Cascade Lake do most, but have no VPCLMULQDQ.
  */
 static int clocks_down(void)
 {

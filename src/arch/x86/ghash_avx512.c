@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GHASH and GMAC with VPCLMULQDQ on 512-bit registers, four blocks at a time: see ghash_template.h. The header of a message
- * is one vector; masked loads take the odd bytes of a body and touch no others.
+ * GHASH and GMAC with VPCLMULQDQ on 512-bit registers, four blocks at a time: see ghash_template.h. The header of a
+ * message is one vector; masked loads take the odd bytes of a body and touch no others.
  */
 #include "../../cpu.h"
 #include "../../kernels.h"

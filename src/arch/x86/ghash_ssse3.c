@@ -3,15 +3,16 @@
  * GHASH (SP 800-38D 6.4) with SSSE3: PSHUFB looks 16 nibbles up in a table of 16 entries at once, in registers, so in
  * constant time. For processors and virtual machines without PCLMULQDQ.
  *
- * A block X is the sum of its bytes' nibbles times powers of x, x^i being bit i of the block from its first byte's top bit
- * on: the upper nibble of byte b is a number n, whose polynomial n3 + n2 x + n1 x^2 + n0 x^3 is multiplied by x^(8b), the
- * lower one by x^(8b+4). With M(n) for n times H mod P, P = x^128 + x^7 + x^2 + x + 1,
+ * A block X is the sum of its bytes' nibbles times powers of x, x^i being bit i of the block from its first byte's top
+ * bit on: the upper nibble of byte b is a number n, whose polynomial n3 + n2 x + n1 x^2 + n0 x^3 is multiplied by
+ * x^(8b), the lower one by x^(8b+4). With M(n) for n times H mod P, P = x^128 + x^7 + x^2 + x + 1,
  *     X * H = U + x^4 L        U = sum over b of x^(8b) M(upper nibble b), L of the lower ones
- * Row r of the key's table has byte r of M(n) for all n. One PSHUFB of it with the upper nibbles as indices makes byte r of
- * M for every b, which belongs at byte r + b of U. So U is the sum over r of those vectors, moved on by r bytes each.
+ * Row r of the key's table has byte r of M(n) for all n. One PSHUFB of it with the upper nibbles as indices makes byte
+ * r of M for every b, which belongs at byte r + b of U. So U is the sum over r of those vectors, moved on by r bytes
+ * each.
  *
- * n blocks at once are X1 * H^n + ... + Xn * H: there is a table for each power, and of all blocks the vectors of one row
- * are added before they are moved. Moving and reducing, two thirds of the work for one block, are paid once.
+ * n blocks at once are X1 * H^n + ... + Xn * H: there is a table for each power, and of all blocks the vectors of one
+ * row are added before they are moved. Moving and reducing, two thirds of the work for one block, are paid once.
  */
 #include "../../kernels.h"
 #include "../../cpu.h"
@@ -21,7 +22,9 @@
 
 #define ISA TARGET("ssse3")
 
-/* Blocks at once: their nibbles stay in registers, of which there are 16, or 8 on i386: a spilled one would be a trace. */
+/*
+ * Blocks at once: their nibbles stay in registers, of which there are 16, or 8 on i386: a spilled one would be a trace.
+ */
 #ifdef __x86_64__
 enum { GROUP = 4 };
 #else
@@ -36,8 +39,8 @@ struct table {
 };
 
 /*
- * To and from a number: bit 127 - i is the coefficient of x^i, so that multiplying by x is a shift to the right. The first
- * byte of the block becomes the last of the vector.
+ * To and from a number: bit 127 - i is the coefficient of x^i, so that multiplying by x is a shift to the right. The
+ * first byte of the block becomes the last of the vector.
  */
 ISA INLINE __m128i reverse(__m128i v)
 {
@@ -49,7 +52,9 @@ struct wide {
 	__m128i lo, hi;
 };
 
-/* The top byte of hi, which is complete, goes over to lo; the rest moves up. After all rows both are in their places. */
+/*
+ * The top byte of hi, which is complete, goes over to lo; the rest moves up. After all rows both are in their places.
+ */
 ISA INLINE void move_on(struct wide *w)
 {
 	w->lo = _mm_alignr_epi8(w->lo, w->hi, 15);
@@ -72,10 +77,10 @@ ISA INLINE void add(__m128i *sum, __m128i v)
 }
 
 /*
- * U + x^4 L mod P. M has no term above x^127 and the last byte's place is x^120, so the sum has none above x^(127+120+4) =
- * x^251: hi none above x^123. x^128 is 1 + x + x^2 + x^7 mod P, and of hi * x^7 the terms of x^121 to
- * x^123, c(x), would go beyond x^127 again. As c * x^128 they equal c times those four, so c is added to hi beforehand, and
- * what is shifted out is dropped.
+ * U + x^4 L mod P. M has no term above x^127 and the last byte's place is x^120, so the sum has none above
+ * x^(127+120+4) = x^251: hi none above x^123. x^128 is 1 + x + x^2 + x^7 mod P, and of hi * x^7 the terms of x^121 to
+ * x^123, c(x), would go beyond x^127 again. As c * x^128 they equal c times those four, so c is added to hi beforehand,
+ * and what is shifted out is dropped.
  */
 ISA INLINE __m128i reduce(struct wide u, struct wide l)
 {
@@ -97,8 +102,8 @@ ISA INLINE __m128i reduce(struct wide u, struct wide l)
 }
 
 /*
- * (acc + p0) * H^n + ... + p[n-1] * H; n is 1 or GROUP: of loops in between clang keeps the nibbles on the stack, which with
- * the message are an equation in H. Accumulators are numbers.
+ * (acc + p0) * H^n + ... + p[n-1] * H; n is 1 or GROUP: of loops in between clang keeps the nibbles on the stack, which
+ * with the message are an equation in H. Accumulators are numbers.
  */
 ISA INLINE __m128i multiply(const struct table *t, __m128i acc, const uint8_t *p, size_t n)
 {

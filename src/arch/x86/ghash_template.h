@@ -15,11 +15,12 @@
  *     vec_tail            n < 16 * WIDTH bytes as a vector, zeros behind them
  *     vec_insert          a block put into place k of a vector
  *
- * GCM's field (SP 800-38D 6.3) numbers bits backwards: the first bit of a block is the coefficient of x^0. Reversing the
- * bytes of a block gives a polynomial whose coefficients run from the top of the register down, and the carry-less product
- * of two such values is the reversed product, one bit too low. RFC 8452 appendix A turns this around: with
+ * GCM's field (SP 800-38D 6.3) numbers bits backwards: the first bit of a block is the coefficient of x^0. Reversing
+ * the bytes of a block gives a polynomial whose coefficients run from the top of the register down, and the carry-less
+ * product of two such values is the reversed product, one bit too low. RFC 8452 appendix A turns this around: with
  *     H' = x * reverse(H)  in the field of P = x^128 + x^127 + x^126 + x^121 + 1,
- * GHASH is POLYVAL over byte-reversed blocks: acc = (acc + X) * H' * x^-128 mod P, and the missing bit is in H' for good.
+ * GHASH is POLYVAL over byte-reversed blocks: acc = (acc + X) * H' * x^-128 mod P, and the missing bit is in H' for
+ * good.
  *
  * Karatsuba, three products for one of 128 x 128 bits: with a = a1 x^64 + a0 and b alike,
  *     a b = a1 b1 x^128 + ((a1 + a0)(b1 + b0) + a1 b1 + a0 b0) x^64 + a0 b0.
@@ -38,8 +39,8 @@
 enum { POWERS = GROUP + 1, HEADER_VECTORS = WIDTH == 1 ? 3 : 4 / WIDTH };
 
 /*
- * Powers of H', each times x^128 but the first, the highest first; the zeros are what a vector reads behind the last, and
- * half a block more (sums_at).
+ * Powers of H', each times x^128 but the first, the highest first; the zeros are what a vector reads behind the last,
+ * and half a block more (sums_at).
  */
 struct powers {
 	uint8_t power[POWERS + WIDTH][16];
@@ -104,7 +105,10 @@ ISA INLINE vec sums_at(const uint8_t *power, vec h)
 	return KEEP_SUMS ? vec_load(power + sizeof(struct powers)) : vec_xor(h, vec_load(power + 8));
 }
 
-/* p += x and y, which follow each other, times the powers from `power` on: three summands are one instruction in AVX-512. */
+/*
+ * p += x and y, which follow each other, times the powers from `power` on: three summands are one instruction in
+ * AVX-512.
+ */
 ISA INLINE void add_two_products(struct products *p, vec x, vec y, const uint8_t *power)
 {
 	vec h = vec_load(power), h_next = vec_load(power + 16 * WIDTH);
@@ -173,9 +177,9 @@ ISA INLINE void add_exponents(struct table *t, size_t n, size_t m)
 }
 
 /*
- * The first vector of powers one by one, zeros behind it; then a vector at a time, of factors of about half the exponent:
- * the latency is that of log2(POWERS) multiplications. All but the last start at a multiple of WIDTH, so that each is read
- * as it was written.
+ * The first vector of powers one by one, zeros behind it; then a vector at a time, of factors of about half the
+ * exponent: the latency is that of log2(POWERS) multiplications. All but the last start at a multiple of WIDTH, so that
+ * each is read as it was written.
  */
 ISA static void setkey(void *table, const uint8_t h[16])
 {
@@ -285,8 +289,8 @@ ISA INLINE __m128i j0_block(const uint8_t *hdr)
 }
 
 /*
- * With sixteen vector registers the AES goes first and its latencies pass beside GHASH. With eight it would be spilled, and with
- * the signature it gives GHASH away: there it goes last, which the empty asm sees to.
+ * With sixteen vector registers the AES goes first and its latencies pass beside GHASH. With eight it would be spilled,
+ * and with the signature it gives GHASH away: there it goes last, which the empty asm sees to.
  */
 enum { MASK_FIRST = sizeof(void *) == 8 };
 
@@ -297,9 +301,9 @@ ISA INLINE __m128i mask_last(const struct smb3sign_key *key, const uint8_t *hdr,
 }
 
 /*
- * The whole message. In blocks it is four of header (the last one, Signature, is zero and adds nothing), the body, and the
- * length, which shares a vector with the body's odd bytes if it can. The first reduction takes the header and what of the
- * body fits beside it: all of it, in most messages.
+ * The whole message. In blocks it is four of header (the last one, Signature, is zero and adds nothing), the body, and
+ * the length, which shares a vector with the body's odd bytes if it can. The first reduction takes the header and what
+ * of the body fits beside it: all of it, in most messages.
  */
 ISA static struct smb3sign_tag gmac(const struct smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
 				    const uint8_t *body, size_t len)

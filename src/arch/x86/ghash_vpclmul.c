@@ -114,8 +114,8 @@ ISA INLINE void vec_tags(struct smb3sign_short *msgs, vec v)
 }
 
 /*
- * Of 16 bytes and more: those that end the body, moved down, with no branch on how many of them the last block has. PSHUFB
- * puts a zero where its selector is negative.
+ * Of 16 bytes and more: those that end the body, moved down, with no branch on how many of them the last block has.
+ * PSHUFB puts a zero where its selector is negative.
  */
 ISA INLINE __m128i last_block(const uint8_t *body, size_t len)
 {

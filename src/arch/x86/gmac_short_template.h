@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GMAC of WIDTH short messages side by side, 2 or 4: a vector holds one block of each, in the place of its message, and is
- * multiplied by the same power of each message's own H. One reduction serves all, and no vector's blocks are added up. Not
- * for i386: with eight registers, states of AES would be spilled. Included behind ghash_template.h, after
+ * GMAC of WIDTH short messages side by side, 2 or 4: a vector holds one block of each, in the place of its message, and
+ * is multiplied by the same power of each message's own H. One reduction serves all, and no vector's blocks are added
+ * up. Not for i386: with eight registers, states of AES would be spilled. Included behind ghash_template.h, after
  *
  *     VEC_EACH            the vector with block(&places[k], i) in each place k (a macro: block is a function below)
  *     vec_tags            the blocks of a vector into the messages' tags
@@ -25,9 +25,9 @@ ISA INLINE struct place place_of(const struct smb3sign_short *msg)
 }
 
 /*
- * Round keys are read in order, as in aes_ni_middle, and each round comes behind the products so far: a whole AES at once
- * would fill the processor with instructions that wait for each other, and leave no room for those that need not wait.
- * That makes 15 % for 64-byte messages.
+ * Round keys are read in order, as in aes_ni_middle, and each round comes behind the products so far: a whole AES at
+ * once would fill the processor with instructions that wait for each other, and leave no room for those that need not
+ * wait. That makes 15 % for 64-byte messages.
  */
 ISA INLINE void encrypt_round(struct place *p, struct products *sum, int round)
 {
@@ -120,8 +120,8 @@ ISA INLINE void add_lengths(struct products *sum, const struct place *places)
 }
 
 /*
- * In blocks a message is three of header, the Signature, which is zero and adds nothing, nblk of body, and the length: the
- * first takes power nblk + 5.
+ * In blocks a message is three of header, the Signature, which is zero and adds nothing, nblk of body, and the length:
+ * the first takes power nblk + 5.
  */
 ISA static void gmac_short(struct smb3sign_short *msgs, uint8_t set_flags)
 {

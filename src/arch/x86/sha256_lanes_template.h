@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SHA-256 of several messages side by side without SHA instructions: an element of a vector is one message's word, and the
- * rounds are those of FIPS 180-4 6.2.2 with vectors for words. sha256_avx2.c and sha256_ssse3.c include this behind
+ * SHA-256 of several messages side by side without SHA instructions: an element of a vector is one message's word, and
+ * the rounds are those of FIPS 180-4 6.2.2 with vectors for words. sha256_avx2.c and sha256_ssse3.c include this behind
  * sha256_template.h, which tells what they define for it, and besides:
  *
  *     LANES_MIN  with fewer lanes, one after the other is faster
  *     VEC_AND    as VEC_XOR
  *
- * Working variables are eight registers, and a round's intermediate results fit in the others. The schedule and the state
- * that a block adds to do not: they are in memory, always in the same place, and that is overwritten in the end. So it does
- * not matter what is left there, and nothing is to be spilled anywhere else.
+ * Working variables are eight registers, and a round's intermediate results fit in the others. The schedule and the
+ * state that a block adds to do not: they are in memory, always in the same place, and that is overwritten in the end.
+ * So it does not matter what is left there, and nothing is to be spilled anywhere else.
  */
 
 enum { LANES = PAIR ? 8 : 4 };
@@ -22,7 +22,9 @@ ISA INLINE vec lanes_sum(vec a, vec b)
 	return VEC(add_epi32)(a, b);
 }
 
-/* ---- Rows, that is 16 bytes of each lane, to four vectors of words and back: squares of four by four are transposed */
+/*
+ * ---- Rows, that is 16 bytes of each lane, to four vectors of words and back: squares of four by four are transposed
+ */
 
 ISA INLINE void transpose(vec v[4])
 {
@@ -113,8 +115,8 @@ ISA INLINE vec lanes_small_sigma(vec x, int n0, int n1, int n2)
 /* ---- Rounds */
 
 /*
- * For the compiler, what is made of y follows x. Otherwise it would begin with all that can be begun, as the processor does
- * anyway, and spill.
+ * For the compiler, what is made of y follows x. Otherwise it would begin with all that can be begun, as the processor
+ * does anyway, and spill.
  */
 #define THEN(x, y) __asm__("" : "+x"(x), "+x"(y))
 

@@ -3,9 +3,9 @@
  * SHA-256's compression function with the SHA extensions (Intel SDM volume 2B, SHA256RNDS2) as inline parts: for one
  * message in sha256_ni.c, for several side by side in sha256_ni_lanes.c.
  *
- * SHA256RNDS2 does two rounds on the state split as (A, B, E, F) and (C, D, G, H), and hands back the new (A, B, E, F); the
- * old one becomes (C, D, G, H). So a block is 32 of them in a row, which is the limit of one message: the message schedule
- * of the coming rounds runs beside them.
+ * SHA256RNDS2 does two rounds on the state split as (A, B, E, F) and (C, D, G, H), and hands back the new (A, B, E, F);
+ * the old one becomes (C, D, G, H). So a block is 32 of them in a row, which is the limit of one message: the message
+ * schedule of the coming rounds runs beside them.
  */
 #ifndef SMB3SIGN_SHA256_NI_H
 #define SMB3SIGN_SHA256_NI_H
@@ -29,7 +29,9 @@ struct sha_state {
 	__m128i abef, cdgh;
 };
 
-/* Four rounds with the schedule words w and the constants k, which are aligned so that the addition reads them itself. */
+/*
+ * Four rounds with the schedule words w and the constants k, which are aligned so that the addition reads them itself.
+ */
 SHA_NI INLINE void sha_rounds4(struct sha_state *s, __m128i w, const uint32_t *k)
 {
 	__m128i wk = _mm_add_epi32(w, _mm_load_si128((const __m128i *)(const void *)k));
@@ -52,7 +54,9 @@ SHA_NI INLINE void sha_add(struct sha_state *s, struct sha_state before)
 	s->cdgh = _mm_add_epi32(s->cdgh, before.cdgh);
 }
 
-/* Big-endian words of the message to host order. The order of bytes is a table, so that it need not be in a register. */
+/*
+ * Big-endian words of the message to host order. The order of bytes is a table, so that it need not be in a register.
+ */
 static const _Alignas(16) uint8_t sha_swap[16] = {3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12};
 
 SHA_NI INLINE __m128i sha_words(__m128i v, const uint8_t *swap)

@@ -3,10 +3,10 @@
  * SHA-256 of several messages side by side with the SHA extensions. One message waits for the latency of SHA256RNDS2;
  * four fill its waits with each other's work, and are bound by what the vector units do in a cycle.
  *
- * For that, fifteen registers are in use: two of state and the newest four words of the schedule for each stream, XMM0 for
- * what SHA256RNDS2 takes there, two for the schedule's next step. So its older words are in memory, and what a block adds
- * to is in the lanes' own states, where it is kept in the split form until the end. No state is ever on the stack: copies
- * there outlive the key.
+ * For that, fifteen registers are in use: two of state and the newest four words of the schedule for each stream, XMM0
+ * for what SHA256RNDS2 takes there, two for the schedule's next step. So its older words are in memory, and what a
+ * block adds to is in the lanes' own states, where it is kept in the split form until the end. No state is ever on the
+ * stack: copies there outlive the key.
  */
 #include "sha256_ni.h"
 
@@ -40,8 +40,8 @@ struct streams {
 	} while (0)
 
 /*
- * Nothing that follows is read before these rounds are placed. Compilers would read ahead for all streams at once, which
- * the processor does anyway, and spill states.
+ * Nothing that follows is read before these rounds are placed. Compilers would read ahead for all streams at once,
+ * which the processor does anyway, and spill states.
  */
 #define IN_ORDER(x, all) __asm__("" : "+x"((x)->s.abef), "+x"((x)->s.cdgh), "+r"((all)->ring), "+r"((all)->k))
 
@@ -54,7 +54,9 @@ SHA_NI INLINE void first_rounds(struct stream *x, struct streams *all, size_t t)
 	IN_ORDER(x, all);
 }
 
-/* Rounds t to t + 3 of sixteen later ones. The first of them reads w again: it need not be in a register all the time. */
+/*
+ * Rounds t to t + 3 of sixteen later ones. The first of them reads w again: it need not be in a register all the time.
+ */
 SHA_NI INLINE void later_rounds(struct stream *x, struct streams *all, size_t t)
 {
 	__m128i *w = all->ring + 4 * x->place;
@@ -118,11 +120,11 @@ SHA_NI INLINE void wipe(struct stream *x, __m128i *ring)
 }
 
 /*
- * n streams, of which the fourth may have no lane: then it works on the first one's data, and stores what that one stores.
- * So each time all states are read before the first is stored.
+ * n streams, of which the fourth may have no lane: then it works on the first one's data, and stores what that one
+ * stores. So each time all states are read before the first is stored.
  *
- * The ring ends as part of the schedule of the last block, which may be HMAC's outer one with the inner hash in it: it is
- * overwritten, by stores of its own, as memset for so much is a slow REP STOS with gcc.
+ * The ring ends as part of the schedule of the last block, which may be HMAC's outer one with the inner hash in it: it
+ * is overwritten, by stores of its own, as memset for so much is a slow REP STOS with gcc.
  */
 SHA_NI INLINE void run(struct smb3sign_lane *lanes, size_t n_lanes, size_t nblk, size_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which x86 kernels this build has. The build system probes compiler and assembler and defines SMB3SIGN_WITHOUT_... for
- * what they cannot do; a plain `cc src/...` builds everything. Instruction sets come from function attributes, never from
- * flags, so that nothing outside a kernel is compiled for a processor that may not be there.
+ * what they cannot do; a plain `cc src/...` builds everything. Instruction sets come from function attributes, never
+ * from flags, so that nothing outside a kernel is compiled for a processor that may not be there.
  */
 #ifndef SMB3SIGN_X86_H
 #define SMB3SIGN_X86_H
