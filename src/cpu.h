@@ -16,7 +16,7 @@ enum {
 	SMB3SIGN_CPU_ZMM = 1u << 7,     /* policy: a processor that does not clock down for 512-bit vectors */
 	SMB3SIGN_CPU_AVX2 = 1u << 8,    /* YMM state saved */
 	SMB3SIGN_CPU_BMI2 = 1u << 9,
-	SMB3SIGN_CPU_PMULL = 1u << 10,   /* this and what follows are arm64's, which has AES too */
+	SMB3SIGN_CPU_PMULL = 1u << 10, /* this and what follows are arm64's, which has AES too */
 	SMB3SIGN_CPU_SHA2 = 1u << 11,
 	SMB3SIGN_CPU_SHA3 = 1u << 12,
 	SMB3SIGN_CPU_SHA512 = 1u << 13,

@@ -528,7 +528,8 @@ START_TEST(test_stack_blocks)
 			stack_depth(stack_calls[i].call);
 			ck_assert_msg(!stack_holds_block(e0), "algorithm %u, %s left E(0)", alg, stack_calls[i].name);
 			ck_assert_msg(!stack_holds_block(ej0), "algorithm %u, %s left E(J0)", alg, stack_calls[i].name);
-			ck_assert_msg(!stack_holds_block(ghash), "algorithm %u, %s left GHASH", alg, stack_calls[i].name);
+			ck_assert_msg(!stack_holds_block(ghash), "algorithm %u, %s left GHASH", alg,
+				      stack_calls[i].name);
 		}
 		smb3sign_key_free(stack_key);
 	}
@@ -583,10 +584,10 @@ START_TEST(test_stack_prepared)
 END_TEST
 
 /* FIPS 197 A.1 and its last round key, from which the key follows. */
-static const uint8_t fips_key[16] = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6, 0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf,
-				     0x4f, 0x3c};
-static const uint8_t fips_last[16] = {0xd0, 0x14, 0xf9, 0xa8, 0xc9, 0xee, 0x25, 0x89, 0xe1, 0x3f, 0x0c, 0xc8, 0xb6, 0x63,
-				      0x0c, 0xa6};
+static const uint8_t fips_key[16] = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6,
+				     0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf, 0x4f, 0x3c};
+static const uint8_t fips_last[16] = {0xd0, 0x14, 0xf9, 0xa8, 0xc9, 0xee, 0x25, 0x89,
+				      0xe1, 0x3f, 0x0c, 0xc8, 0xb6, 0x63, 0x0c, 0xa6};
 
 static void call_fips_key(void)
 {

@@ -455,7 +455,8 @@ START_TEST(test_flips_two)
 		for (unsigned b = a + 1; b < 128; b++) {
 			msg[48 + a / 8] ^= (uint8_t)(1u << a % 8);
 			msg[48 + b / 8] ^= (uint8_t)(1u << b % 8);
-			ck_assert_msg(smb3sign_verify_buf(key, msg, 100) == SMB3SIGN_E_SIGNATURE, "bits %u and %u", a, b);
+			ck_assert_msg(smb3sign_verify_buf(key, msg, 100) == SMB3SIGN_E_SIGNATURE, "bits %u and %u", a,
+				      b);
 			msg[48 + a / 8] ^= (uint8_t)(1u << a % 8);
 			msg[48 + b / 8] ^= (uint8_t)(1u << b % 8);
 		}
