@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # usage: sh tests/other-builds.sh [NAME]...
 # The suites in other builds: without and with more optimisation, link-time optimisation, for the processor at hand alone,
-# other compilers, ThreadSanitizer, and the library with musl. Without arguments: all of them. A compiler that is not there is
-# named and counts as not tested. Installs what is missing with apt-get. Build folders: $BUILD-NAME (BUILD's default: build).
+# other compilers, ThreadSanitizer; and the library, its self-test and a message with musl, and as a Windows DLL and static
+# library under Wine. Without arguments: all of them. A compiler that is not there is named and counts as not tested. Installs
+# what is missing with apt-get. Build folders: $BUILD-NAME (BUILD's default: build).
 set -eu
 cd "$(dirname "$0")/.."
 case ${BUILD:=build} in
@@ -34,7 +35,7 @@ suites()
 	! grep -q "warning: " "$folder/log" || { grep "warning: " "$folder/log"; failed="$failed; $name: warnings"; }
 }
 
-# The library alone, with another C library: the self-test, and a message of the tests' own.
+# With another C library. The consumer runs the self-test, and signs and verifies.
 musl()
 {
 	echo "== musl"
@@ -47,6 +48,34 @@ musl()
 			musl-gcc -static -Iinclude -DSMB3SIGN_STATIC -o "$folder/consumer" tests/consumer/consumer.c "$folder/libsmb3sign.a"
 	} >"$folder/log" 2>&1 || { tail -n 40 "$folder/log"; failed="$failed; musl: build"; return; }
 	"$folder/consumer" || failed="$failed; musl"
+}
+
+# The DLL exports what the library does elsewhere, and needs nothing but Windows.
+windows()
+{
+	echo "== windows"
+	sh tools/install-missing.sh gcc-mingw-w64-x86-64-posix wine64
+	cc=x86_64-w64-mingw32-gcc-posix
+	for shared in ON OFF; do
+		folder=$BUILD-windows-$shared
+		mkdir -p "$folder"
+		link=$folder/libsmb3sign.dll.a define=
+		[ "$shared" = ON ] || link=$folder/libsmb3sign.a define=-DSMB3SIGN_STATIC
+		{
+			cmake -S . -B "$folder" --toolchain "$PWD/cmake/x86_64-w64-mingw32.cmake" -DSMB3SIGN_TESTS=OFF \
+				-DSMB3SIGN_TOOLS=OFF -DBUILD_SHARED_LIBS=$shared && cmake --build "$folder" -j "$jobs" &&
+				$cc $define -Iinclude -o "$folder/consumer.exe" tests/consumer/consumer.c "$link"
+		} >"$folder/log" 2>&1 || { tail -n 40 "$folder/log"; failed="$failed; windows: build"; return; }
+		! grep -q "warning: " "$folder/log" || { grep "warning: " "$folder/log"; failed="$failed; windows: warnings"; }
+		WINEDEBUG=-all WINEPREFIX=$folder/wine timeout 120 /usr/lib/wine/wine64 "$folder/consumer.exe" 2>"$folder/err" ||
+			{ cat "$folder/err"; failed="$failed; windows, shared $shared"; }
+	done
+	folder=$BUILD-windows-ON
+	x86_64-w64-mingw32-objdump -p "$folder/libsmb3sign.dll" >"$folder/headers"
+	sed -n 's/^\tDLL Name: //p' "$folder/headers" | grep -vi '^\(kernel32\|msvcrt\)\.dll$' && failed="$failed; windows: DLLs"
+	sed -n 's/^.*\(smb3sign_[a-z0-9_]*\)$/\1/p' "$folder/headers" | sort >"$folder/exports"
+	sed -n 's/^\t\(smb3sign_.*\);$/\1/p' src/libsmb3sign.map | sort | cmp -s - "$folder/exports" ||
+		failed="$failed; windows: exports"
 }
 
 every='^(api|batch|bind|frame|gmac|guard|guard_steps|kdf|kernels|key|message|negotiate|pitfalls|policy|preauth|selftest|stream|vectors)$'
@@ -67,12 +96,13 @@ build_one()
 	threads) suites threads "$threads" gcc "-O1 -g -fsanitize=thread" ;;
 	clang-threads) suites clang-threads "$threads" clang "-O1 -g -fsanitize=thread" ;;
 	musl) musl ;;
+	windows) windows ;;
 	*) echo "no such build here: $1" >&2 && exit 2 ;;
 	esac
 }
 
 sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config check libssl-dev
-[ $# -gt 0 ] || set -- O0 O3 native lto clang-O3 clang-19 threads clang-threads musl
+[ $# -gt 0 ] || set -- O0 O3 native lto clang-O3 clang-19 threads clang-threads musl windows
 for name; do
 	build_one "$name"
 done
