@@ -30,8 +30,9 @@ suites()
 		cmake -S . -B "$folder" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=None "-DCMAKE_C_FLAGS=$flags" \
 			-DSMB3SIGN_TESTS=ON -DSMB3SIGN_TOOLS=OFF "$@" && cmake --build "$folder" -j "$jobs"
 	} >"$folder/log" 2>&1 || { tail -n 40 "$folder/log"; failed="$failed; $name: build"; return; }
-	(cd "$folder" && ctest --output-on-failure -j "$jobs" -R "$expression" -LE shipped) | grep -v ' Passed \|^ *Start ' ||
+	(cd "$folder" && ctest --output-on-failure -j "$jobs" -R "$expression" -LE shipped) >"$folder/results" 2>&1 ||
 		failed="$failed; $name"
+	grep -v ' Passed \|^ *Start ' "$folder/results" || true
 	! grep -q "warning: " "$folder/log" || { grep "warning: " "$folder/log"; failed="$failed; $name: warnings"; }
 }
 
@@ -80,7 +81,9 @@ windows()
 
 every='^(api|batch|bind|frame|gmac|guard|guard_steps|kdf|kernels|key|message|negotiate|pitfalls|policy|preauth|selftest|stream|vectors)$'
 # The searches of the stack in api are about optimised code.
-no_api='^(batch|bind|frame|gmac|guard|kdf|kernels|key|message|negotiate|policy|preauth|selftest|stream|vectors)$'
+no_api='^(batch|bind|frame|gmac|guard|guard_steps|kdf|kernels|key|message|negotiate|pitfalls|policy|preauth|selftest|stream|vectors)$'
+# Link-time optimisation does not see the linker's --wrap, by which some suites stand between the library and malloc.
+no_wrap='^(batch|bind|frame|gmac|guard_steps|kdf|kernels|message|negotiate|pitfalls|policy|preauth|stream|vectors)$'
 threads='^(guard|guard_steps|key|batch|selftest)$'
 compiled='^(api|api_.*|batch|kernels|selftest|stream|vectors)$'
 
@@ -90,7 +93,7 @@ build_one()
 	O0) suites O0 "$no_api" gcc -O0 ;;
 	O3) suites O3 "$every" gcc -O3 ;;
 	native) suites native "$every" gcc "-O2 -march=native" ;;
-	lto) suites lto "$no_api" gcc "-O2 -flto" ;;
+	lto) suites lto "$no_wrap" gcc "-O2 -flto=auto" ;;
 	clang-O3) suites clang-O3 "$compiled" clang "-O3" ;;
 	clang-19) suites clang-19 "$compiled" clang-19 -O2 ;;
 	threads) suites threads "$threads" gcc "-O1 -g -fsanitize=thread" ;;
