@@ -12,70 +12,13 @@
 #     samba smbclient samba-testsuite samba-vfs-modules tcpdump iproute2 util-linux passwd python3
 set -eu
 
-user=smb3signtest
-password=Not-A-Secret-1
+. "$(dirname "$0")/samba_rig.sh"
+
 port=4455
 limit=240 # seconds; it takes about 60
 all='AES-128-GMAC, AES-128-CMAC, HMAC-SHA256'
 
-fail() {
-	echo "captures.sh: $*" >&2
-	exit 1
-}
-
 # ---- inside the namespaces: $scratch is the current folder ----
-
-write_config() {
-	cat >smb.conf <<-END
-		[global]
-			server role = standalone server
-			workgroup = WORKGROUP
-			netbios name = SMBTEST
-			passdb backend = tdbsam:$scratch/private/passdb.tdb
-			private dir = $scratch/private
-			lock directory = $scratch/lock
-			state directory = $scratch/state
-			cache directory = $scratch/cache
-			pid directory = $scratch/pid
-			ncalrpc dir = $scratch/ncalrpc
-			binddns dir = $scratch/binddns
-			interfaces = lo
-			bind interfaces only = yes
-			smb ports = $port
-			disable netbios = yes
-			load printers = no
-			printcap name = /dev/null
-			client min protocol = SMB2_02
-			server min protocol = SMB2_02
-			server max protocol = SMB3_11
-			server signing = mandatory
-			server smb3 signing algorithms = $all
-			server multi channel support = yes
-			debug encryption = yes
-			log level = 1
-		[share]
-			path = $scratch/export
-			read only = no
-	END
-}
-
-# Repeats a command for up to ten seconds, until it succeeds.
-wait_for() {
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		! "$@" || return 0
-		sleep 1
-	done
-	fail "no success within ten seconds: $*"
-}
-
-start_server() {
-	printf '%s\n%s\n' "$password" "$password" | smbpasswd -c smb.conf -a -s "$user" >smbpasswd.log 2>&1 ||
-		fail "$(cat smbpasswd.log)"
-	# An absolute folder for the log: smbd opens it again after it has gone into the share.
-	smbd -F -s "$scratch/smb.conf" -l "$scratch/log" >smbd.log 2>&1 &
-	# A socket in state 0A, listening.
-	wait_for grep -q ":$(printf %04X "$port") [0-9A-F:]* 0A " /proc/net/tcp
-}
 
 # begin NAME DIALECT ALGORITHMS: captures into NAME.pcap; the clients use the dialect and the algorithms.
 begin() {
@@ -99,7 +42,7 @@ client() {
 	program=$1
 	secret=$2
 	shift 2
-	timeout 30 "$program" //127.0.0.1/share -p "$port" -s "$scratch/smb.conf" -U "$user%$secret" -m "$dialect" \
+	timeout 30 "$program" //127.0.0.1/share -p "$port" -s "$scratch/server/smb.conf" -U "$user%$secret" -m "$dialect" \
 		--client-protection=sign "--option=client smb3 signing algorithms=$algorithms" "$@" >client.log 2>&1
 }
 
@@ -140,14 +83,10 @@ binds() {
 inside() {
 	scratch=$1
 	cd "$scratch"
-	trap 'exit 1' HUP INT TERM
-	hostname smbtest
-	# Ethernet's size, so that long messages take several segments.
-	ip link set lo mtu 1500 up
-	mkdir private lock state cache pid ncalrpc binddns log export torture
-	chmod 777 export
-	write_config
-	start_server
+	enter_namespaces
+	mkdir torture
+	make_server "$scratch/server" $port 'debug encryption = yes'
+	start_server "$scratch/server" $port
 
 	begin smb202-hmac SMB2_02 "$all"
 	small
@@ -189,34 +128,18 @@ inside() {
 
 # ---- outside ----
 
-clean_up() {
-	[ -z "$added" ] || userdel "$user"
-	rm -rf "$scratch"
-}
-
 outside() {
-	[ "$(id -u)" = 0 ] || fail "must be root: for tcpdump, namespaces and the user it adds"
 	for command in smbd smbpasswd smbclient smbtorture tcpdump ip unshare useradd python3; do
 		command -v "$command" >/dev/null || fail "no $command; the packages are named at the top of this script"
 	done
-	! id "$user" >/dev/null 2>&1 || fail "there is a user $user already"
 	folder=${1-$(dirname "$0")/data}
 	[ -d "$folder" ] || fail "no folder $folder"
 
-	added=
-	scratch=$(mktemp -d)
-	trap clean_up EXIT
-	trap 'exit 1' HUP INT TERM
-	chmod 711 "$scratch" # smbd goes through it as the user
-	useradd --system --no-create-home --no-user-group --shell /usr/sbin/nologin "$user"
-	added=yes
-
-	timeout --foreground -s KILL "$limit" \
-		unshare --net --uts --pid --fork --kill-child sh "$0" --inside "$scratch" || fail "no captures made"
+	in_namespaces "$limit" || fail "no captures made"
 	for capture in "$scratch"/*.pcap; do
 		[ "$(wc -c <"$capture")" -le 300000 ] || fail "$capture is too large"
 	done
-	python3 "$(dirname "$0")/ntlm_keys.py" --log "$scratch/log/log.smbd" "$password" "$scratch"/*.pcap >"$scratch/keys.txt"
+	python3 "$(dirname "$0")/ntlm_keys.py" --log "$scratch/server/log/log.smbd" "$password" "$scratch"/*.pcap >"$scratch/keys.txt"
 	install -m 644 "$scratch"/*.pcap "$scratch/keys.txt" "$folder"
 	grep '^# ' "$folder/keys.txt"
 }

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: MIT
 #
 # For scripts that talk to private smbd servers on loopback; they source this file. What a script does with servers it does
-# in network, host name, mount and process namespaces of its own: no port is taken, nothing tells about the machine, and
-# whatever happens no process stays behind. The user that smbd needs is added for as long as it takes.
+# in network, host name and process namespaces of its own: no port is taken, nothing tells about the machine, and whatever
+# happens no process stays behind. The user that smbd needs is added for as long as it takes.
 #
-#     in_namespaces SECONDS SCRIPT ARGUMENT ...   outside, as root: runs SCRIPT --inside ARGUMENT ... ; $scratch is its folder
-#     enter_namespaces                            inside, first; then
+#     in_namespaces SECONDS ARGUMENT ...   outside, as root: runs the script again with --inside $scratch ARGUMENT ... ;
+#                                          $scratch is a new folder, removed at the end
+#     enter_namespaces                     inside, first; then
 #     make_server FOLDER PORT LINE ...            folders and smb.conf of a server; LINEs for its [global]
 #     start_server FOLDER PORT
 #     wait_for COMMAND ...
 
+script=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 user=smb3signtest
 # Read by the scripts.
 # shellcheck disable=SC2034
@@ -111,5 +113,5 @@ in_namespaces() {
 	useradd --system --no-create-home --no-user-group --shell /usr/sbin/nologin "$user"
 	added=yes
 	timeout --foreground -s KILL "$limit" \
-		unshare --net --uts --pid --fork --kill-child sh "$0" --inside "$scratch" "$@"
+		unshare --net --uts --pid --fork --kill-child sh "$script" --inside "$scratch" "$@"
 }
