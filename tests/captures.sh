@@ -83,7 +83,7 @@ binds() {
 inside() {
 	scratch=$1
 	cd "$scratch"
-	enter_namespaces
+	enter_namespaces 1500 # Ethernet's size, so that long messages take several segments
 	mkdir torture
 	make_server "$scratch/server" $port 'debug encryption = yes'
 	start_server "$scratch/server" $port

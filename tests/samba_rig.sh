@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # For scripts that talk to private smbd servers on loopback; they source this file. What a script does with servers it does
-# in network, host name and process namespaces of its own: no port is taken, nothing tells about the machine, and whatever
-# happens no process stays behind. The user that smbd needs is added for as long as it takes.
+# in network, host name, mount and process namespaces of its own: no port is taken, nothing tells about the machine, and
+# whatever happens no process stays behind. The user that smbd needs is added for as long as it takes.
 #
 #     in_namespaces SECONDS ARGUMENT ...   outside, as root: runs the script again with --inside $scratch ARGUMENT ... ;
 #                                          $scratch is a new folder, removed at the end
-#     enter_namespaces                     inside, first; then
-#     make_server FOLDER PORT LINE ...            folders and smb.conf of a server; LINEs for its [global]
+#     enter_namespaces MTU                 inside, first: the largest packet on loopback; then
+#     make_server FOLDER PORT LINE ...     folders and smb.conf of a server; LINEs for its [global]
 #     start_server FOLDER PORT
 #     wait_for COMMAND ...
 
@@ -37,8 +37,7 @@ wait_for() {
 enter_namespaces() {
 	trap 'exit 1' HUP INT TERM
 	hostname smbtest
-	# Ethernet's size, so that long messages take several segments.
-	ip link set lo mtu "${lo_mtu:-1500}" up
+	ip link set lo mtu "$1" up
 }
 
 make_server() {
@@ -113,5 +112,5 @@ in_namespaces() {
 	useradd --system --no-create-home --no-user-group --shell /usr/sbin/nologin "$user"
 	added=yes
 	timeout --foreground -s KILL "$limit" \
-		unshare --net --uts --pid --fork --kill-child sh "$script" --inside "$scratch" "$@"
+		unshare --net --uts --pid --mount-proc --fork --kill-child sh "$script" --inside "$scratch" "$@"
 }

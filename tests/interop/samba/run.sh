@@ -43,17 +43,19 @@ problem() {
 
 # ---- the two sides ----
 
-# as SIDE COUNTERS COMMAND ...: stock, ours, or the number of a bit to turn over
-as() {
+# as SIDE COUNTERS COMMAND ...: stock, ours, or the number of a bit to turn over. A subshell: whether assignments before a
+# function's name outlast the function depends on the shell.
+as() (
 	side=$1
-	counters=$2
+	export SMB3SIGN_SAMBA_COUNTERS="$2"
 	shift 2
 	case $side in
-	stock) "$@" ;;
-	ours) LD_PRELOAD=$preload SMB3SIGN_SAMBA_COUNTERS=$counters "$@" ;;
-	*) LD_PRELOAD=$preload SMB3SIGN_SAMBA_COUNTERS=$counters SMB3SIGN_SAMBA_FLIP=$side "$@" ;;
+	stock) ;;
+	ours) export LD_PRELOAD="$preload" ;;
+	*) export LD_PRELOAD="$preload" SMB3SIGN_SAMBA_FLIP="$side" ;;
 	esac
-}
+	"$@"
+)
 
 server_of() {
 	case $1 in
@@ -299,8 +301,7 @@ inside() {
 	preload=$2
 	quick=$3
 	cd "$scratch"
-	lo_mtu=65536
-	enter_namespaces
+	enter_namespaces 65536
 	problems=0
 	large=256
 	[ "$quick" = no ] || large=16
