@@ -30,7 +30,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { ALGS = 3, ROOM = 1024 };
+enum { ALGS = 3, ROOM = 1024, BATCH = 17 };
 enum { H = SMB3SIGN_HMAC_SHA256, C = SMB3SIGN_AES_CMAC, G = SMB3SIGN_AES_GMAC };
 enum { CLIENT = SMB3SIGN_ROLE_CLIENT, SERVER = SMB3SIGN_ROLE_SERVER };
 /* Flags, commands (MS-SMB2 2.2.1.2), statuses (MS-ERREF 2.3.1). */
@@ -225,10 +225,31 @@ static void update_steps(smb3sign_ctx *ctx, const smb3sign_iov body[2])
 	smb3sign_update(ctx, body[1].iov_base, body[1].iov_len);
 }
 
+/* Many at once, so that it is worth while to take them side by side: the result and the message of any. */
+static int run_batch(int (*run)(smb3sign_msg *msgs, size_t n), const smb3sign_key *key, struct message *m)
+{
+	struct message copy[BATCH];
+	smb3sign_iov body[BATCH];
+	smb3sign_msg msgs[BATCH];
+	int err;
+
+	for (size_t i = 0; i < BATCH; i++) {
+		copy[i] = *m;
+		body[i] = (smb3sign_iov){copy[i].bytes + 64, m->len - 64};
+		msgs[i] = (smb3sign_msg){.key = key, .hdr = copy[i].bytes, .body = &body[i], .body_cnt = 1};
+	}
+	err = run(msgs, BATCH);
+	for (size_t i = 0; i < BATCH; i++) {
+		ck_assert_int_eq(msgs[i].result, err);
+		ck_assert_mem_eq(copy[i].bytes, copy[0].bytes, m->len);
+	}
+	*m = copy[0];
+	return err;
+}
+
 static int sign_by(unsigned way, const smb3sign_key *key, struct message *m)
 {
 	smb3sign_iov body[2];
-	smb3sign_msg one = {.key = key, .hdr = m->bytes, .body = body, .body_cnt = 2};
 	smb3sign_ctx ctx;
 	int begun, ended;
 
@@ -243,7 +264,7 @@ static int sign_by(unsigned way, const smb3sign_key *key, struct message *m)
 		ck_assert(begun == SMB3SIGN_OK || begun == ended);
 		return ended;
 	case BY_BATCH:
-		return smb3sign_sign_batch(&one, 1);
+		return run_batch(smb3sign_sign_batch, key, m);
 	case BY_FRAME:
 		return smb3sign_sign_frame(key, m->bytes, m->len);
 	default:
@@ -255,7 +276,6 @@ static int verify_by(unsigned way, const smb3sign_key *key, const struct message
 {
 	struct message copy = *m;
 	smb3sign_iov body[2];
-	smb3sign_msg one = {.key = key, .hdr = copy.bytes, .body = body, .body_cnt = 2};
 	smb3sign_ctx ctx;
 	int begun, ended;
 
@@ -270,7 +290,7 @@ static int verify_by(unsigned way, const smb3sign_key *key, const struct message
 		ck_assert(begun == SMB3SIGN_OK || begun == ended);
 		return ended;
 	case BY_BATCH:
-		return smb3sign_verify_batch(&one, 1);
+		return run_batch(smb3sign_verify_batch, key, &copy);
 	case BY_FRAME:
 		return smb3sign_verify_frame(key, copy.bytes, copy.len, NULL);
 	default:
@@ -699,13 +719,14 @@ START_TEST(kdf_context_is_the_hash_not_the_salt)
 }
 END_TEST
 
-/* [20] A NEGOTIATE response is not padded behind its last context; the hash covers what was sent, padded or not. */
+/* [20] A NEGOTIATE response is padded before, not behind its last context; the hash covers what was sent. */
 START_TEST(hash_covers_what_was_sent)
 {
 	static const uint16_t gmac[] = {SMB3SIGN_AES_GMAC};
 	uint8_t msg[160] = {0}, want[64];
 	size_t len = 64 + 64 + 3;
 
+	rng_fill(msg + 128, 32);
 	make_header(msg, 0x00, RESPONSE, 1, 0);
 	put_le16(msg + 64, 65);
 	put_le16(msg + 68, 0x0311);
@@ -713,7 +734,7 @@ START_TEST(hash_covers_what_was_sent)
 	put_le16(msg + 64 + 58, 3);
 	ck_assert_int_eq(smb3sign_caps_append(msg, &len, sizeof(msg), gmac, 1), SMB3SIGN_OK);
 	ck_assert_uint_eq(len, 136 + 12);
-	assert_hex(msg + 136, "080004000000000001000200");
+	assert_hex(msg + 131, "0000000000080004000000000001000200");
 	for (size_t sent = len; sent <= 152; sent++) {
 		smb3sign_preauth p;
 		uint8_t shorter[64] = {0};
@@ -922,6 +943,12 @@ START_TEST(compound_is_signed_when_it_is_complete)
 	assert_wrong(&m, tag);
 	/* The length without the padding is not what NextCommand says. */
 	ck_assert_int_eq(smb3sign_sign_buf(key, frame, m.len - 4), SMB3SIGN_E_MESSAGE);
+	/* The last element is as long as the frame. */
+	for (size_t cut = 1; cut < 8; cut++) {
+		ck_assert_int_eq(smb3sign_sign_frame(key, frame, len - cut), SMB3SIGN_OK);
+		ref_signature(C, m.raw, frame + second, len - cut - second, tag);
+		ck_assert_mem_eq(frame + second + 48, tag, 16);
+	}
 	/* Credits granted afterwards. */
 	wrong = m;
 	wrong.bytes[14]++;
