@@ -411,7 +411,10 @@ static void assert_nonce(const char *name, const char *right, const char *const 
 	}
 }
 
-/* [1] byte 11, [2] words in bytes 10 and 11, in either order, [6] none; and the server's bit in a request. */
+/*
+ * [1] byte 11 (Microsoft's protocol test suites), [2] words in bytes 10 and 11 (Manticore), here in either order, [6] no
+ * bit (a fork of ksmbd); and the server's bit in a request.
+ */
 START_TEST(nonce_role_is_bit_0_of_byte_8)
 {
 	static const char *const in_response[] = {"080706050403020100000001", "080706050403020100000002",
@@ -448,7 +451,7 @@ START_TEST(nonce_has_no_async_flag)
 }
 END_TEST
 
-/* [4] */
+/* [4] the low half of SessionId as the last four bytes (a fork of go-smb2) */
 START_TEST(nonce_has_no_session_id)
 {
 	assert_nonce("smb-rs-logoff", "090000000000000000000000", (const char *const[]){"090000000000000053200c21"}, 1);
@@ -457,7 +460,7 @@ START_TEST(nonce_has_no_session_id)
 }
 END_TEST
 
-/* [5] offset 28; and the eight bytes the other way round */
+/* [5] offset 28 (dittofs); and the eight bytes the other way round */
 START_TEST(message_id_is_at_offset_24)
 {
 	static const char *const wrong[] = {"040302010000000000000000", "010203040506070800000000"};
@@ -467,7 +470,7 @@ START_TEST(message_id_is_at_offset_24)
 }
 END_TEST
 
-/* [3] [13] L = 256, and AES-256-GCM with what comes of it */
+/* [3] [13] L = 256 (Manticore, ksmbd), and AES-256-GCM with what comes of it */
 START_TEST(key_is_16_bytes_whatever_the_cipher)
 {
 	const struct kdf_vector *v = MASTER;
@@ -607,7 +610,7 @@ static void update_published(smb3sign_preauth *p, size_t from, size_t to)
 	}
 }
 
-/* [14] [15] the whole ticket key; the values with 32 bytes are "computed for this project", see vectors.h */
+/* [14] [15] the whole ticket key (dittofs, impacket); the right value is "computed for this project", see vectors.h */
 START_TEST(kerberos_key_is_cut_to_16_bytes_for_signing)
 {
 	const struct kdf_vector *v = find_kdf("self-session-key-length-32");
@@ -625,7 +628,10 @@ START_TEST(kerberos_key_is_cut_to_16_bytes_for_signing)
 }
 END_TEST
 
-/* [16] L = 256 by djosh34/s3-smb internal/smb/crypt/vectors_test.go; with a longer key, by HMAC over all of it */
+/*
+ * [16] the first 16 bytes for these too (chimera, Linux, Metasploit). Values for a key of 16 bytes: djosh34/s3-smb
+ * internal/smb/crypt/vectors_test.go; for one of 32: HMAC with all of it.
+ */
 START_TEST(aes_256_cipher_keys_take_the_whole_key)
 {
 	static const char ticket_hex[] = "0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20";
