@@ -412,8 +412,8 @@ static void assert_nonce(const char *name, const char *right, const char *const 
 }
 
 /*
- * [1] byte 11 (Microsoft's protocol test suites), [2] words in bytes 10 and 11 (Manticore), here in either order, [6] no
- * bit (a fork of ksmbd); and the server's bit in a request.
+ * [1] byte 11 (Microsoft's protocol test suites), [2] words in bytes 10 and 11 (Manticore), here in either order,
+ * [6] no bit (a fork of ksmbd); and the server's bit in a request.
  */
 START_TEST(nonce_role_is_bit_0_of_byte_8)
 {
