@@ -139,7 +139,8 @@ outside() {
 	for capture in "$scratch"/*.pcap; do
 		[ "$(wc -c <"$capture")" -le 300000 ] || fail "$capture is too large"
 	done
-	python3 "$(dirname "$0")/ntlm_keys.py" --log "$scratch/server/log/log.smbd" "$password" "$scratch"/*.pcap >"$scratch/keys.txt"
+	python3 "$(dirname "$0")/ntlm_keys.py" --log "$scratch/server/log/log.smbd" "$password" "$scratch"/*.pcap \
+		>"$scratch/keys.txt"
 	install -m 644 "$scratch"/*.pcap "$scratch/keys.txt" "$folder"
 	grep '^# ' "$folder/keys.txt"
 }

@@ -81,8 +81,8 @@ make_server() {
 			path = $folder/export
 			read only = no
 	END
-	printf '%s\n%s\n' "$password" "$password" | smbpasswd -c "$folder/smb.conf" -a -s "$user" >"$folder/smbpasswd.log" 2>&1 ||
-		fail "$(cat "$folder/smbpasswd.log")"
+	printf '%s\n%s\n' "$password" "$password" | smbpasswd -c "$folder/smb.conf" -a -s "$user" \
+		>"$folder/smbpasswd.log" 2>&1 || fail "$(cat "$folder/smbpasswd.log")"
 }
 
 start_server() {

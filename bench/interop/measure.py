@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -63,9 +64,14 @@ class Bench:
         else:
             command += ["--client-protection=sign", "--option=client smb3 signing algorithms=" + signing[0]]
             if signing[1] == "ours":
-                environment["LD_PRELOAD"] = self.options.preload
+                environment |= {"LD_PRELOAD": self.options.preload, "SMB3SIGN_SAMBA_COUNTERS": self.options.counters}
         does = {"put": f"put {self.sent} file", "get": f"get file {self.received}", "read 4k": f"get small {self.received}"}
         return command + ["-c", does[work]], environment
+
+    def signatures(self):
+        """Made and verified by the library, of smbd and smbclient together (samba_preload.c has the layout)."""
+        with open(self.options.counters, "rb") as f:
+            return sum(struct.unpack("=6Q", f.read(48)))
 
     def run(self, work, signing, wrap=()):
         """One transfer: seconds, smbd's and smbclient's processor seconds, everybody else's."""
@@ -75,6 +81,7 @@ class Bench:
         idle = children(pid)
         before = children_seconds(pid)
         machine = busy_seconds()
+        signatures = self.signatures()
         start = time.monotonic()
         process = subprocess.Popen([*wrap, *command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         output = process.stdout.read()
@@ -91,6 +98,12 @@ class Bench:
         client = usage.ru_utime + usage.ru_stime
         if server <= 0:
             sys.exit("smbd's processor time was not found")
+        # A request and a response for each piece, each signed and verified. An object that cannot be preloaded is left out
+        # with no more than a message.
+        pieces = READS if work == "read 4k" else self.options.mib
+        signatures = self.signatures() - signatures
+        if signatures < 4 * pieces if signing != "off" and signing[1] == "ours" else signatures:
+            sys.exit(f"{work} with {name_of(signing)}: {signatures} signatures by the library")
         return seconds, server, client, max(0.0, busy_seconds() - machine - server - client)
 
     def round(self, number):
@@ -215,7 +228,8 @@ def print_tables(bench, costs):
     for signing in kinds:
         server, client = (bench.median("read 4k", signing, column) for column in (1, 2))
         rows.append([name_of(signing), f"{READS / bench.median('read 4k', signing, 0):.0f}",
-                     f"{server / READS * 1e6:.1f}+{client / READS * 1e6:.1f}", f"{bench.ratio('read 4k', signing, 'off'):.2f}"])
+                     f"{server / READS * 1e6:.1f}+{client / READS * 1e6:.1f}",
+                     f"{bench.ratio('read 4k', signing, 'off'):.2f}"])
     table(("signing", "reads/s", "CPU us a read, smbd+smbclient", "CPU vs off"), rows)
 
     print("What signing adds: each byte is signed once and verified once; a byte as smb3sign-bench has it for 1 MiB\n")
@@ -262,7 +276,7 @@ def print_targets(bench):
 
 def main():
     parser = argparse.ArgumentParser()
-    for option in ("scratch", "login", "preload", "costs"):
+    for option in ("scratch", "login", "preload", "counters", "costs"):
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--rounds", type=int, required=True)
     parser.add_argument("--mib", type=int, required=True)
@@ -273,6 +287,7 @@ def main():
             f.write(chunk)
     with open(bench.small, "wb") as f:
         f.write(os.urandom(4096) * READS)
+    bench.run("put", "off")  # memory for the files is found
     for number in range(bench.options.rounds):
         print(f"round {number + 1} of {bench.options.rounds}", file=sys.stderr)
         bench.round(number)

@@ -20,7 +20,7 @@ make() {
 	start_server "$scratch/$name" "$make_port"
 }
 
-# set NAME PORT LINE ...: a server of reads of 1 MiB, and one of reads of 4 KiB at the next port
+# pair NAME PORT LINE ...: a server of reads of 1 MiB, and one of reads of 4 KiB at the next port
 pair() {
 	pair_name=$1
 	pair_port=$2
@@ -36,18 +36,19 @@ inside() {
 	pair off 4455 'server signing = disabled'
 	pair stock 4457
 	(
-		export LD_PRELOAD="$2"
+		export LD_PRELOAD="$2" SMB3SIGN_SAMBA_COUNTERS="$scratch/counters"
 		pair ours 4459
 	)
-	python3 "$here/measure.py" --scratch "$scratch" --login "$user%$password" --preload "$2" --costs "$3" --rounds "$4" --mib "$5"
+	python3 "$here/measure.py" --scratch "$scratch" --login "$user%$password" --preload "$2" \
+		--counters "$scratch/counters" --costs "$3" --rounds "$4" --mib "$5"
 }
 
 outside() {
 	rounds=${1-5}
 	mib=${2-1024}
 	cd "$here/../.."
-	sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config libssl-dev samba smbclient samba-vfs-modules iproute2 \
-		util-linux passwd python3
+	sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config libssl-dev samba smbclient samba-vfs-modules \
+		iproute2 util-linux passwd python3
 	build=${BUILD:-build}-interop
 	cmake -S . -B "$build" -DBUILD_SHARED_LIBS=OFF -DSMB3SIGN_TESTS=OFF -DSMB3SIGN_TOOLS=OFF -DSMB3SIGN_INTEROP=ON \
 		-DSMB3SIGN_BENCH=ON >&2
@@ -56,7 +57,8 @@ outside() {
 	"$build/bench/smb3sign-bench" --size 1048576 --seconds 0.05 --csv "$build/costs.csv" >/dev/null
 	# Files in memory: the scratch folder is made there.
 	export TMPDIR=/dev/shm
-	in_namespaces 3600 "$build/tests/interop/samba/libsamba_preload.so" "$build/costs.csv" "$rounds" "$mib" || fail "not measured"
+	in_namespaces 3600 "$build/tests/interop/samba/libsamba_preload.so" "$build/costs.csv" "$rounds" "$mib" ||
+		fail "not measured"
 }
 
 if [ "${1-}" = --inside ]; then

@@ -106,7 +106,7 @@ static void add(atomic_ullong *counter, unsigned long long n)
 struct prepared {
 	alignas(max_align_t) unsigned char mem[SMB3SIGN_KEY_SIZE_MAX];
 	smb3sign_key *key; /* NULL: the place is free */
-	uint64_t raw[SMB3SIGN_KEY_LEN / sizeof(uint64_t)];
+	uint8_t raw[SMB3SIGN_KEY_LEN];
 	uint64_t used; /* the table's clock */
 };
 
@@ -159,18 +159,25 @@ static const smb3sign_key *prepare(struct prepared *p, unsigned alg, const uint8
 	return p->key;
 }
 
+/* In constant time. */
+static int same(const uint8_t *a, const uint8_t *b)
+{
+	unsigned difference = 0;
+
+	for (size_t i = 0; i < SMB3SIGN_KEY_LEN; i++)
+		difference |= a[i] ^ b[i];
+	return !difference;
+}
+
 /* The key prepared, from the table or in the place of the one not used for longest. NULL: no key of the library's. */
 static const smb3sign_key *find(const struct smb2_signing_key *key)
 {
 	struct prepared *oldest = table.keys;
-	uint64_t raw[2];
 
 	if (key->length != SMB3SIGN_KEY_LEN)
 		return NULL;
-	memcpy(raw, key->data, sizeof(raw));
 	for (struct prepared *p = table.keys; p < table.keys + KEYS; p++) {
-		if (p->key && smb3sign_key_alg(p->key) == key->sign_algo_id &&
-		    !((p->raw[0] ^ raw[0]) | (p->raw[1] ^ raw[1]))) {
+		if (p->key && smb3sign_key_alg(p->key) == key->sign_algo_id && same(p->raw, key->data)) {
 			p->used = ++table.clock;
 			return p->key;
 		}
