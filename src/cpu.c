@@ -36,7 +36,7 @@ static const struct {
 	{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},       {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
 	{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},       {"avx2", SMB3SIGN_CPU_AVX2},
 	{"bmi2", SMB3SIGN_CPU_BMI2},     {"pmull", SMB3SIGN_CPU_PMULL},   {"sha2", SMB3SIGN_CPU_SHA2},
-	{"sha3", SMB3SIGN_CPU_SHA3},     {"sha512", SMB3SIGN_CPU_SHA512},
+	{"sha3", SMB3SIGN_CPU_SHA3},     {"sha512", SMB3SIGN_CPU_SHA512}, {"neon", SMB3SIGN_CPU_NEON},
 };
 enum { N_FEATURES = sizeof(features) / sizeof(features[0]) };
 

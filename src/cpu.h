@@ -20,6 +20,7 @@ enum {
 	SMB3SIGN_CPU_SHA2 = 1u << 11,
 	SMB3SIGN_CPU_SHA3 = 1u << 12,
 	SMB3SIGN_CPU_SHA512 = 1u << 13,
+	SMB3SIGN_CPU_NEON = 1u << 14, /* in all of them: a bit so that it can be removed */
 };
 
 /* Features this process may use: read once, the override applied. Any thread, any time. */

@@ -40,6 +40,9 @@ const struct smb3sign_ghash *const smb3sign_ghash_kernels[] = {
 #ifdef SMB3SIGN_ARM64_CE
 	&smb3sign_ghash_pmull,
 #endif
+#ifdef SMB3SIGN_ARM64
+	&smb3sign_ghash_neon,
+#endif
 	&smb3sign_ghash_portable,   NULL,
 };
 

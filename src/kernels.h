@@ -134,7 +134,7 @@ extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni
 extern const struct smb3sign_sha512 smb3sign_sha512_portable;
 /* arm64 */
 extern const struct smb3sign_aes smb3sign_aes_ce;
-extern const struct smb3sign_ghash smb3sign_ghash_pmull, smb3sign_ghash_pmull_eor3;
+extern const struct smb3sign_ghash smb3sign_ghash_pmull, smb3sign_ghash_pmull_eor3, smb3sign_ghash_neon;
 extern const struct smb3sign_sha256 smb3sign_sha256_ce;
 extern const struct smb3sign_sha512 smb3sign_sha512_ce;
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # usage: sh tests/arm64.sh
 # Builds for arm64 with gcc and, if there is one, clang (or $SMB3SIGN_CROSS_CLANG), and runs the suites under QEMU on
-# three processors: with everything (max), without SHA3 and SHA512 (neoverse-n1), and without any of the instructions
-# that kernels ask for, where using one ends the test. And, with everything, under AddressSanitizer and
+# three processors: with everything (max), without SHA3 and SHA512 (neoverse-n1), and without any extension's
+# instructions, where using one ends the test; there some suites once more without NEON. And, with everything, under AddressSanitizer and
 # UndefinedBehaviorSanitizer; and the library's own selftest on big-endian arm64. Each time the kernels are shown, and
 # have to be the ones that belong there. Installs what is missing with apt-get, for which it tells dpkg of arm64. Build
 # folders: $BUILD-arm64-gcc (BUILD's default: build), -clang, -sanitize, -big-endian.
@@ -52,6 +52,7 @@ suites()
 	(cd "$folder" && ctest --output-on-failure -j "$jobs" "$@") || failed="$failed; $title"
 }
 
+no_extension="aes=portable ghash=neon sha256=portable sha512=portable"
 everything="aes=ce ghash=pmull-eor3 sha256=ce sha512=ce"
 forbidden=forbid=aes,forbid=pmull,forbid=sha2,forbid=sha3,forbid=sha512
 nothing="aes=portable ghash=portable sha256=portable sha512=portable"
@@ -62,9 +63,12 @@ on_all_processors()
 	export QEMU_CPU=neoverse-n1
 	suites "$1, neoverse-n1" "aes=ce ghash=pmull sha256=ce sha512=portable" -E _without_ -LE shipped
 	unset QEMU_CPU
-	export QEMU_SET_ENV="LD_PRELOAD=$BUILD-arm64-gcc/hwcap.so,HWCAP_MASK=0"
+	export QEMU_SET_ENV="LD_PRELOAD=$BUILD-arm64-gcc/hwcap.so,HWCAP_MASK=2" # ASIMD
 	export QEMU_PLUGIN="$BUILD-arm64-gcc/instructions.so,$forbidden"
-	suites "$1, no extension" "$nothing" -E _without_ -LE shipped
+	suites "$1, no extension" "$no_extension" -E _without_ -LE shipped
+	export SMB3SIGN_CPU_DISABLE=neon
+	suites "$1, no extension and no NEON" "$nothing" -R '^(gmac|selftest|vectors)$'
+	unset SMB3SIGN_CPU_DISABLE
 	unset QEMU_SET_ENV QEMU_PLUGIN
 }
 

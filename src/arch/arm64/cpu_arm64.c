@@ -14,6 +14,7 @@
 
 /* Linux, Documentation/arch/arm64/elf_hwcaps.rst; headers that are old lack some. */
 enum {
+	HAS_ASIMD = 1u << 1,
 	HAS_AES = 1u << 3,
 	HAS_PMULL = 1u << 4,
 	HAS_SHA2 = 1u << 6,
@@ -37,6 +38,8 @@ uint32_t smb3sign_cpu_detect(void)
 	const unsigned long has = hwcap();
 	uint32_t features = 0;
 
+	if (has & HAS_ASIMD)
+		features |= SMB3SIGN_CPU_NEON;
 	if (has & HAS_AES)
 		features |= SMB3SIGN_CPU_AES;
 	if (has & HAS_PMULL)
@@ -66,7 +69,7 @@ uint32_t smb3sign_cpu_detect(void)
 		{"hw.optional.arm.FEAT_SHA3", SMB3SIGN_CPU_SHA3},
 		{"hw.optional.arm.FEAT_SHA512", SMB3SIGN_CPU_SHA512},
 	};
-	uint32_t features = 0;
+	uint32_t features = SMB3SIGN_CPU_NEON;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		int has = 0;
@@ -86,7 +89,7 @@ enum { PF_CRYPTO = 30, PF_SHA3 = 64, PF_SHA512 = 65 };
 
 uint32_t smb3sign_cpu_detect(void)
 {
-	uint32_t features = 0;
+	uint32_t features = SMB3SIGN_CPU_NEON;
 
 	if (IsProcessorFeaturePresent(PF_CRYPTO))
 		features |= SMB3SIGN_CPU_AES | SMB3SIGN_CPU_PMULL | SMB3SIGN_CPU_SHA2;
@@ -100,7 +103,7 @@ uint32_t smb3sign_cpu_detect(void)
 #else
 uint32_t smb3sign_cpu_detect(void)
 {
-	return 0;
+	return SMB3SIGN_CPU_NEON;
 }
 #endif
 

@@ -32,6 +32,8 @@
  * The second leaves (M1, h1 + M0) + M0 c, or (h1 + M0, M1) + swapped M0 c, as the accumulator is kept.
  */
 
+#include "ghash_field.h"
+
 /* Blocks under one reduction in the bulk of a message; and otherwise: less than that, and the length. */
 enum { GROUP = 16, POWERS = GROUP + 1 };
 
@@ -40,11 +42,6 @@ struct table {
 	uint8_t power[POWERS][16];
 	uint8_t sum[POWERS + 1][8]; /* the first one unused: so those of a group's pairs are aligned to 16 bytes */
 };
-
-INLINE uint8x16_t swap_halves(uint8x16_t v)
-{
-	return vextq_u8(v, v, 8);
-}
 
 /* The products of lanes 0, of lanes 1. */
 INLINE uint8x16_t multiply0(uint8x16_t a, uint8x16_t b)
@@ -121,14 +118,6 @@ INLINE void set_power(struct table *t, size_t n, uint8x16_t h)
 	vst1_u8(t->sum[POWERS - n + 1], veor_u8(vget_low_u8(h), vget_high_u8(h)));
 }
 
-/* x times the reversed H: shift left by one; a bit that falls out is x^128 = x^127 + x^126 + x^121 + 1. */
-INLINE uint8x16_t times_x(const uint8_t h[16])
-{
-	uint64_t hi = load_be64(h), lo = load_be64(h + 8), out = 0 - (hi >> 63);
-
-	return of_words((hi << 1 | lo >> 63) ^ (out & 0xc200000000000000), lo << 1 ^ (out & 1));
-}
-
 /* Each power is the product of its halves, so the latency is that of log2(POWERS) multiplications. */
 static void setkey(void *table, const uint8_t h[16])
 {
@@ -173,11 +162,6 @@ INLINE void feed_pair(struct run *r, uint8x16_t a, uint8x16_t b)
 	add_products(&r->sum, r->t, veorq_u8(r->acc, a), b, r->left);
 	r->acc = zero();
 	r->left -= 2;
-}
-
-INLINE uint8x16_t load_block(const uint8_t *p)
-{
-	return vrev64q_u8(load(p));
 }
 
 INLINE void feed_blocks(struct run *r, const uint8_t *p, size_t nblk)
