@@ -9,6 +9,8 @@
 
 #include "arm64.h"
 
+#ifdef SMB3SIGN_ARM64
+
 INLINE uint8x16_t load_block(const uint8_t *p)
 {
 	return vrev64q_u8(load(p));
@@ -27,4 +29,5 @@ INLINE uint8x16_t times_x(const uint8_t h[16])
 	return of_words((hi << 1 | lo >> 63) ^ (out & 0xc200000000000000), lo << 1 ^ (out & 1));
 }
 
+#endif
 #endif
