@@ -100,7 +100,7 @@ class Bench:
             sys.exit("smbd's processor time was not found")
         # A request and a response for each piece, each signed and verified. An object that cannot be preloaded is left out
         # with no more than a message.
-        pieces = READS if work == "read 4k" else self.options.mib
+        pieces = READS if work == "read 4k" else self.options.mib // self.options.message
         signatures = self.signatures() - signatures
         if signatures < 4 * pieces if signing != "off" and signing[1] == "ours" else signatures:
             sys.exit(f"{work} with {name_of(signing)}: {signatures} signatures by the library")
@@ -185,7 +185,7 @@ def remove(path):
 
 
 def read_costs(path):
-    """Nanoseconds a byte of the library's signing of 1 MiB, with the kernels in use: the first of each algorithm."""
+    """Nanoseconds a byte of the library's signing of such a message, with the kernels in use: the first of each algorithm."""
     costs = {}
     with open(path, encoding="ascii", newline="") as f:
         for row in csv.DictReader(f):
@@ -212,7 +212,7 @@ def print_tables(bench, costs):
     mib = bench.options.mib
     kinds = ["off"] + [(algorithm, whose) for algorithm in ALGORITHMS for whose in ("stock", "ours")]
 
-    print(f"{mib} MiB in messages of 1 MiB, medians of {bench.options.rounds} rounds\n")
+    print(f"{mib} MiB in messages of {bench.options.message} MiB, medians of {bench.options.rounds} rounds\n")
     rows = []
     for signing in kinds:
         row = [name_of(signing)]
@@ -232,7 +232,7 @@ def print_tables(bench, costs):
                      f"{bench.ratio('read 4k', signing, 'off'):.2f}"])
     table(("signing", "reads/s", "CPU us a read, smbd+smbclient", "CPU vs off"), rows)
 
-    print("What signing adds: each byte is signed once and verified once; a byte as smb3sign-bench has it for 1 MiB\n")
+    print("What signing adds: each byte is signed once and verified once; a byte as smb3sign-bench has it\n")
     rows = []
     for algorithm, short in ALGORITHMS.items():
         for work in ("put", "get"):
@@ -279,7 +279,8 @@ def main():
     for option in ("scratch", "login", "preload", "counters", "costs"):
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--rounds", type=int, required=True)
-    parser.add_argument("--mib", type=int, required=True)
+    parser.add_argument("--mib", type=int, required=True)  # the file
+    parser.add_argument("--message", type=int, required=True)  # MiB too
     bench = Bench(parser.parse_args())
     chunk = os.urandom(1 << 20)
     with open(bench.sent, "wb") as f:

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: sh bench/interop/run.sh [ROUNDS [MiB]]      as root, on Debian or Ubuntu; 5 rounds of 1024 MiB unless given
+# usage: sh bench/interop/run.sh [ROUNDS [MiB [MESSAGE]]]
+# As root, on Debian or Ubuntu. 5 rounds of a file of 1024 MiB in messages of 1 MiB unless given; Samba's own choice are
+# messages of 8 MiB.
 #
 # What signing costs Samba, end to end: smbd and smbclient on loopback, files in memory, 3.1.1 without encryption, with each
 # algorithm, with Samba's own signing and with libsmb3sign in its place (../../tests/interop/samba), and without signing.
@@ -16,21 +18,22 @@ make() {
 	name=$1
 	make_port=$2
 	shift 2
-	make_server "$scratch/$name" "$make_port" 'smb2 max write = 1048576' "$@"
+	make_server "$scratch/$name" "$make_port" "smb2 max write = $message" "$@"
 	start_server "$scratch/$name" "$make_port"
 }
 
-# pair NAME PORT LINE ...: a server of reads of 1 MiB, and one of reads of 4 KiB at the next port
+# pair NAME PORT LINE ...: a server of long reads, and one of reads of 4 KiB at the next port
 pair() {
 	pair_name=$1
 	pair_port=$2
 	shift 2
-	make "$pair_name" "$pair_port" 'smb2 max read = 1048576' "$@"
+	make "$pair_name" "$pair_port" "smb2 max read = $message" "$@"
 	make "$pair_name-4k" $((pair_port + 1)) 'smb2 max read = 4096' "$@"
 }
 
 inside() {
 	scratch=$1
+	message=$(($6 << 20))
 	cd "$scratch"
 	enter_namespaces 65536
 	pair off 4455 'server signing = disabled'
@@ -40,12 +43,13 @@ inside() {
 		pair ours 4459
 	)
 	python3 "$here/measure.py" --scratch "$scratch" --login "$user%$password" --preload "$2" \
-		--counters "$scratch/counters" --costs "$3" --rounds "$4" --mib "$5"
+		--counters "$scratch/counters" --costs "$3" --rounds "$4" --mib "$5" --message "$6"
 }
 
 outside() {
 	rounds=${1-5}
 	mib=${2-1024}
+	message_mib=${3-1}
 	cd "$here/../.."
 	sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config libssl-dev samba smbclient samba-vfs-modules \
 		iproute2 util-linux passwd python3
@@ -54,11 +58,11 @@ outside() {
 		-DSMB3SIGN_BENCH=ON >&2
 	cmake --build "$build" -j "$(nproc)" >&2
 	build=$(cd "$build" && pwd)
-	"$build/bench/smb3sign-bench" --size 1048576 --seconds 0.05 --csv "$build/costs.csv" >/dev/null
+	"$build/bench/smb3sign-bench" --size $((message_mib << 20)) --seconds 0.05 --csv "$build/costs.csv" >/dev/null
 	# Files in memory: the scratch folder is made there.
 	export TMPDIR=/dev/shm
-	in_namespaces 3600 "$build/tests/interop/samba/libsamba_preload.so" "$build/costs.csv" "$rounds" "$mib" ||
-		fail "not measured"
+	in_namespaces 3600 "$build/tests/interop/samba/libsamba_preload.so" "$build/costs.csv" "$rounds" "$mib" \
+		"$message_mib" || fail "not measured"
 }
 
 if [ "${1-}" = --inside ]; then
