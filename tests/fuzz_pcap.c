@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzz target: arbitrary bytes as a capture (pcap or pcapng) for the verify-pcap subcommand, which runs in this process
+ * on a file in memory, with the session keys of one of the captures in tests/data. It must end with one of its statuses,
+ * leave no memory behind, and say the same the second time and with --quiet.
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include <getopt.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../tools/tool.h"
+#include "fuzz.h"
+
+enum { MAX_KEYS = 160 };
+
+static char path[64];
+static int file = -1;
+
+/* Keys as --session-key takes them, in keys.txt's order, and which capture each belongs to. */
+static struct {
+	unsigned capture;
+	char text[64];
+} keys[MAX_KEYS];
+static size_t n_keys;
+static unsigned captures;
+
+static void read_keys(void)
+{
+	char line[256], name[64], last[64] = "", session[32], key[40];
+	FILE *f = fopen(SMB3SIGN_KEYS, "r");
+
+	require(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (line[0] == '#' || sscanf(line, "%63s %31s %39s", name, session, key) != 3)
+			continue;
+		captures += strcmp(name, last) != 0;
+		strcpy(last, name);
+		require(n_keys < MAX_KEYS);
+		keys[n_keys].capture = captures - 1;
+		snprintf(keys[n_keys].text, sizeof(keys[n_keys].text), "%s=%s", session, key);
+		n_keys++;
+	}
+	fclose(f);
+	require(captures);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	read_keys();
+	file = memfd_create("capture", 0);
+	require(file >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	return 0;
+}
+
+static int run(unsigned capture, int quiet)
+{
+	char *argv[2 * MAX_KEYS + 4];
+	int argc = 0;
+
+	argv[argc++] = (char *)(uintptr_t) "verify-pcap";
+	if (quiet)
+		argv[argc++] = (char *)(uintptr_t) "-q";
+	argv[argc++] = path;
+	for (size_t i = 0; i < n_keys; i++) {
+		if (keys[i].capture != capture)
+			continue;
+		argv[argc++] = (char *)(uintptr_t) "--session-key";
+		argv[argc++] = keys[i].text;
+	}
+	argv[argc] = NULL;
+	optind = 0; /* glibc: from the start again */
+	return cmd_verify_pcap(argc, argv);
+}
+
+/* Byte 0 chooses the keys; the rest is the file. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {data, size};
+	unsigned capture = take8(&in) % captures;
+	int status;
+
+	require(ftruncate(file, 0) == 0);
+	require(pwrite(file, in.p, in.left, 0) == (ssize_t)in.left);
+	status = run(capture, 0);
+	require(status == STATUS_GOOD || status == STATUS_BAD || status == STATUS_TROUBLE);
+	require(run(capture, 1) == status);
+	return 0;
+}
