@@ -12,6 +12,7 @@ Forms, applied in this order whatever their order in the list:
     wrap        sequence numbers pass 2^32             retransmit  some segments come again
     shuffle     eight packets each in random order     gap         some segments are missing
     midstream:N connections lose their first N packets fragment    one packet is an IP fragment
+    aeons       all packets but the first claim the last time that pcapng can state (with pcapng only)
     then one link layer and network layer of: ethernet (default), vlan, qinq, sll, sll2, raw, ipv4, null, loop,
     options (IPv4 options), pcapng (the file's format), ipv6, ipv6ext (with extension headers), rawipv6
     then damage to the file: snaplen:N (bytes captured of each packet), cut:N (per cent of the file that remain)
@@ -238,6 +239,11 @@ def fragment(segments):
         yield dataclasses.replace(s, fragment=i == 20)
 
 
+def aeons(segments):
+    for i, s in enumerate(segments):
+        yield dataclasses.replace(s, time=2**64 - 1) if i else s
+
+
 def rewrite(forms, source, target):
     rng = random.Random(1)
     options = dict(form.partition(":")[::2] for form in forms.split(","))
@@ -251,6 +257,7 @@ def rewrite(forms, source, target):
         "gap": gap,
         "midstream": lambda x: midstream(x, int(options["midstream"])),
         "fragment": fragment,
+        "aeons": aeons,
     }
     number = lambda name: int(options.pop(name)) if name in options else None
     snaplen, cut = number("snaplen"), number("cut")

@@ -451,6 +451,8 @@ test_forms() {
 		split:9,overlap,wrap,retransmit,shuffle,ipv6ext split:1460,overlap,retransmit,shuffle,sll2; do
 		check "$name: $form" same "$form" "$capture" "$status"
 	done
+	check "$name: aeons" same aeons,pcapng "$capture" "$status"
+	check "$name: aeons pass forwards" grep -q '^ *[0-9]* [0-9]\{13\}\.[0-9]* #' "$scratch/out"
 	"$command" verify-pcap $(cat "$scratch/keys") - <"$capture" >"$scratch/out" 2>"$scratch/err"
 	check "$name: from standard input" test $? -eq "$status"
 	normal "$scratch/out" >"$scratch/normal"

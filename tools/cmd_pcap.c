@@ -59,10 +59,22 @@ struct input {
 	int64_t start; /* microseconds of the first packet */
 };
 
+/*
+ * Microseconds since 1970. pcapng has room for more of them, and the older format for a negative fraction: what no clock
+ * shows is brought back to between 0 and about 146,000 years, so that differences fit too.
+ */
+static int64_t microseconds(const struct timeval *t)
+{
+	const int64_t most = INT64_MAX / 2 / 1000000;
+	int64_t sec = t->tv_sec < most ? t->tv_sec : most;
+
+	return sec < 0 || sec * 1000000 + t->tv_usec < 0 ? 0 : sec * 1000000 + t->tv_usec;
+}
+
 static void take_packet(struct input *in, const struct pcap_pkthdr *h, const uint8_t *bytes)
 {
 	struct report *report = &in->verifier->report;
-	int64_t usec = (int64_t)h->ts.tv_sec * 1000000 + h->ts.tv_usec;
+	int64_t usec = microseconds(&h->ts);
 	struct segment segment;
 
 	if (!in->at.packet++)
