@@ -128,12 +128,13 @@ static void spoil(struct message *m, enum spoil how)
 		m->body[i] = (smb3sign_iov){m->piece[i], SIZE_MAX - 63};
 }
 
-static void draw_message(struct input *in, struct message *m)
+/* common: the key that all messages of a batch have, as most batches do; NULL: each has its own. */
+static void draw_message(struct input *in, struct message *m, const struct fuzz_key *common)
 {
 	unsigned mistake;
 
 	memset(m, 0, sizeof(*m));
-	m->key = take_key(in);
+	m->key = common ? common : take_key(in);
 	m->given = m->key->key;
 	m->len = draw_len(in);
 	m->flat = malloc(m->len);
@@ -478,13 +479,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct message m[MAX_MESSAGES];
 	struct input in = {data, size};
 	enum form sign_form = take8(&in) % SIGN_FORMS, verify_form = take8(&in) % VERIFY_FORMS;
+	const struct fuzz_key *common = NULL;
 	size_t n = 1;
 
 	seed_from_input(data, size);
-	if (sign_form == BATCH || verify_form == BATCH)
+	if (sign_form == BATCH || verify_form == BATCH) {
 		n = 1 + take8(&in) % MAX_MESSAGES;
+		common = take8(&in) & 1 ? take_key(&in) : NULL;
+	}
 	for (size_t i = 0; i < n; i++)
-		draw_message(&in, &m[i]);
+		draw_message(&in, &m[i], common);
 	require_exempt(&m[0]);
 	short_buf(&m[0]);
 	sign_all(m, n, sign_form);
