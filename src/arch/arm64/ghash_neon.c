@@ -43,49 +43,74 @@ INLINE uint8x16_t multiply_high(uint8x16_t a, uint8x16_t b)
 	return vreinterpretq_u8_p16(vmull_high_p8(vreinterpretq_p8_u8(a), vreinterpretq_p8_u8(b)));
 }
 
-INLINE void clear(struct sums *s)
+/*
+ * f(..., r) for each r. No loop: with an index that is a variable until late, compilers keep the sums in memory (gcc 12
+ * up to -O2, clang 14 at -O1), and on the stack they would remain. With the message they are equations in H.
+ */
+#define EACH_ROTATION(f, ...)                                                                           \
+	(f(__VA_ARGS__, 0), f(__VA_ARGS__, 1), f(__VA_ARGS__, 2), f(__VA_ARGS__, 3), f(__VA_ARGS__, 4), \
+	 f(__VA_ARGS__, 5), f(__VA_ARGS__, 6), f(__VA_ARGS__, 7))
+
+INLINE void clear_sum(struct sums *s, size_t r)
 {
-	for (size_t r = 0; r < 8; r++)
-		s->lo[r] = s->mid[r] = s->hi[r] = zero();
+	s->lo[r] = s->mid[r] = s->hi[r] = zero();
 }
 
-/* s += a times a power. The empty asm keeps compilers from reading several rows ahead, and from spilling sums for them. */
+INLINE void clear(struct sums *s)
+{
+	EACH_ROTATION(clear_sum, s);
+}
+
+/* One rotation's share. The empty asm keeps compilers from reading several rows ahead, and from spilling sums for them. */
+INLINE void add_rotated(struct sums *s, const struct power **h, uint8x16_t a, uint8x8_t both, size_t r)
+{
+	uint8x16_t b = load((*h)->halves[r]);
+
+	s->hi[r] = veorq_u8(s->hi[r], multiply(vget_low_u8(a), vget_low_u8(b)));
+	s->lo[r] = veorq_u8(s->lo[r], multiply_high(a, b));
+	s->mid[r] = veorq_u8(s->mid[r], multiply(both, vld1_u8((*h)->sum[r])));
+	__asm__("" : "+w"(s->hi[r]), "+w"(s->lo[r]), "+w"(s->mid[r]), "+r"(*h));
+}
+
+/* s += a times a power. */
 INLINE void add_product(struct sums *s, const struct power *h, uint8x16_t a)
 {
-	uint8x8_t both = veor_u8(vget_low_u8(a), vget_high_u8(a));
-
-#pragma GCC unroll 8
-	for (size_t r = 0; r < 8; r++) {
-		uint8x16_t b = load(h->halves[r]);
-
-		s->hi[r] = veorq_u8(s->hi[r], multiply(vget_low_u8(a), vget_low_u8(b)));
-		s->lo[r] = veorq_u8(s->lo[r], multiply_high(a, b));
-		s->mid[r] = veorq_u8(s->mid[r], multiply(both, vld1_u8(h->sum[r])));
-		__asm__("" : "+w"(s->hi[r]), "+w"(s->lo[r]), "+w"(s->mid[r]), "+r"(h));
-	}
+	EACH_ROTATION(add_rotated, s, &h, a, veor_u8(vget_low_u8(a), vget_high_u8(a)));
 }
 
 /* Byte k of what is in place: from which byte of a sum, 0xff for none. */
 #define UP(k, r)   ((uint8_t)((k) >= (r) && (k) < 16 - (r) ? (k) - (r) : 0xff))
 #define DOWN(k, r) ((uint8_t)((k) >= 8 - (r) && (k) < 8 + (r) ? (k) + 8 - (r) : 0xff))
-#define BYTES(f, r)                                                                                                   \
-	{f(0, r), f(1, r), f(2, r),  f(3, r),  f(4, r),	 f(5, r),  f(6, r),  f(7, r),                                   \
-	 f(8, r), f(9, r), f(10, r), f(11, r), f(12, r), f(13, r), f(14, r), f(15, r)}
-#define BOTH(r) {BYTES(UP, r), BYTES(DOWN, r)}
+#define BYTES(f, r)                                                                                                 \
+	{                                                                                                           \
+		f(0, r), f(1, r), f(2, r), f(3, r), f(4, r), f(5, r), f(6, r), f(7, r), f(8, r), f(9, r), f(10, r), \
+			f(11, r), f(12, r), f(13, r), f(14, r), f(15, r)                                            \
+	}
+#define BOTH(r)                              \
+	{                                    \
+		BYTES(UP, r), BYTES(DOWN, r) \
+	}
 static const uint8_t places[8][2][16] = {BOTH(0), BOTH(1), BOTH(2), BOTH(3), BOTH(4), BOTH(5), BOTH(6), BOTH(7)};
 
-/* The sums where they belong. The asm as above: indices are read one after the other. */
+/* The asm as above: indices are read one after the other. */
+INLINE void add_in_place(uint8x16_t *sum, const uint8_t **index, const uint8x16_t s[8], size_t r)
+{
+	if (r == 0) { /* it is there already */
+		*sum = s[0];
+		return;
+	}
+	__asm__("" : "+w"(*sum), "+r"(*index));
+	*sum = veorq_u8(*sum, vqtbl1q_u8(s[r], load(*index + 32 * r)));
+	*sum = veorq_u8(*sum, vqtbl1q_u8(s[r], load(*index + 32 * r + 16)));
+}
+
+/* The sums where they belong. */
 INLINE uint8x16_t in_place(const uint8x16_t s[8])
 {
 	const uint8_t *index = places[0][0];
-	uint8x16_t sum = s[0];
+	uint8x16_t sum;
 
-#pragma GCC unroll 8
-	for (size_t r = 1; r < 8; r++) {
-		__asm__("" : "+w"(sum), "+r"(index));
-		sum = veorq_u8(sum, vqtbl1q_u8(s[r], load(index + 32 * r)));
-		sum = veorq_u8(sum, vqtbl1q_u8(s[r], load(index + 32 * r + 16)));
-	}
+	EACH_ROTATION(add_in_place, &sum, &index, s);
 	return sum;
 }
 
