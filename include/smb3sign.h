@@ -470,7 +470,7 @@ enum {
  * key of a session before it asks about the last SESSION_SETUP response. *ntstatus is the answer to give for REJECT and
  * is 0 for everything else. E_MESSAGE: not an SMB2 header. E_INVAL: NULL, another role, an unknown state bit. A server
  * sets REQUIRED for a SESSION_SETUP on a bound channel; on a session's first channel an unsigned re-authentication is
- * legal where signing is optional.
+ * legal where signing is optional. With MUST_SIGN a client believes no error unsigned (MS-SMB2 3.2.5.14.12).
  */
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_receive_policy(unsigned role, const void *hdr, unsigned state,
 							     uint32_t *ntstatus);

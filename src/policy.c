@@ -113,14 +113,21 @@ static int client_receives(const uint8_t *hdr, unsigned state)
 		return SMB3SIGN_ACT_PASS;
 	if (status == STATUS_PENDING && (flags & SMB2_FLAGS_ASYNC_COMMAND))
 		return SMB3SIGN_ACT_PASS;
+	/*
+	 * 3.2.5.14.12: neither signed nor encrypted ends the connection, errors too, so this comes before those that are
+	 * believed unsigned. Clients take a signed FILE_CLOSED for a server that is too old to answer (Samba's lets it
+	 * pass); a forged one would hide that the dialect was tampered with.
+	 */
+	if ((state & SMB3SIGN_MUST_SIGN) && !is_signed)
+		return SMB3SIGN_ACT_DISCONNECT;
+	if (state & SMB3SIGN_MUST_SIGN)
+		return state & SMB3SIGN_HAVE_SESSION ? SMB3SIGN_ACT_VERIFY : SMB3SIGN_ACT_DISCARD;
 	if (is_unsigned_refusal(command, status))
 		return SMB3SIGN_ACT_STATUS_ONLY;
 	if ((state & SMB3SIGN_ECHO) && is_sessionless_error(status))
 		return SMB3SIGN_ACT_STATUS_ONLY;
 	if (!(state & SMB3SIGN_HAVE_SESSION))
 		return SMB3SIGN_ACT_DISCARD;
-	if ((state & SMB3SIGN_MUST_SIGN) && !is_signed)
-		return SMB3SIGN_ACT_DISCONNECT; /* 3.2.5.14.12 */
 	if (command == SMB2_SESSION_SETUP && status == STATUS_SUCCESS && !(state & SMB3SIGN_GUEST) &&
 	    (is_signed || (state & (SMB3SIGN_SMB311 | SMB3SIGN_REQUIRED))))
 		return SMB3SIGN_ACT_VERIFY; /* 3.2.5.3.1; some servers leave it unsigned below 3.1.1 */

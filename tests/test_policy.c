@@ -208,6 +208,9 @@ static const struct rule client_receives[] = {
 	{"NEGOTIATE", NEGOTIATE, 0, 0, 0, 0, PASS, 0},
 	{"break notification", BREAK, MID_ONES, 0, 0, 0, PASS, 0},
 	{"interim response", ANY, PENDING | ASYNC, 0, 0, 0, PASS, 0},
+	{"VALIDATE_NEGOTIATE_INFO unsigned, errors too", ANY, M, SIGNED, 0, 0, DISCONNECT, 0},
+	{"VALIDATE_NEGOTIATE_INFO, no session", ANY, M, S, 0, 0, DISCARD, 0},
+	{"VALIDATE_NEGOTIATE_INFO, no error believed", ANY, M, 0, 0, 0, VERIFY, 0},
 	{"session deleted", ANY, 0, 0, 0, SESSION_DELETED, STATUS, 0},
 	{"bind refused: algorithm", SESSION_SETUP, 0, 0, 0, OUT_OF_SEQUENCE, STATUS, 0},
 	{"bind refused: GMAC", SESSION_SETUP, 0, 0, 0, NOT_SUPPORTED, STATUS, 0},
@@ -216,7 +219,6 @@ static const struct rule client_receives[] = {
 	{"echo: file closed", ANY, E, 0, 0, CLOSED, STATUS, 0},
 	{"echo: invalid", ANY, E, 0, 0, INVALID_PARAMETER, STATUS, 0},
 	{"no session", ANY, 0, S, 0, 0, DISCARD, 0},
-	{"VALIDATE_NEGOTIATE_INFO unsigned", ANY, M, SIGNED, 0, 0, DISCONNECT, 0},
 	{"final SESSION_SETUP", SESSION_SETUP, SUCCESS, G, V311 | R | SIGNED, 0, VERIFY, 0},
 	{"notification signed", NOTIFY, SIGNED, 0, 0, 0, VERIFY, 0},
 	{"notification", NOTIFY, 0, 0, 0, 0, PASS, 0},
@@ -438,6 +440,14 @@ START_TEST(test_known_cases)
 	ck_assert_int_eq(receive(server, 0x0b, 0, 0, S | K | M, &nt), REJECT);
 	ck_assert_uint_eq(nt, 0xc0000022);
 	ck_assert_int_eq(receive(client, 0x0b, 1, 0, S | K | M, &nt), DISCONNECT);
+	/* Its answer forged as an error that elsewhere is believed unsigned: without SIGNED, and with it over zeros. */
+	for (size_t i = 0; i < 4; i++) {
+		static const uint32_t forged[] = {0xc0000128, 0xc000000d, 0xc00000c9, 0xc0000203};
+
+		ck_assert_int_eq(receive(client, 0x0b, 1, forged[i], S | K | M | E, &nt), DISCONNECT);
+		ck_assert_int_eq(receive(client, 0x0b, 9, forged[i], S | K | M | E, &nt), VERIFY);
+		ck_assert_int_eq(receive(client, 0x0b, 1, forged[i], S | K | E, &nt), STATUS);
+	}
 	/* The server's last SESSION_SETUP response, bind legs, re-authentication, interim, break. */
 	ck_assert_int_eq(send(server, 1, 1, 0, S | K), 1);
 	ck_assert_int_eq(send(server, 1, 1, 0, S | G), 0);
