@@ -346,6 +346,53 @@ START_TEST(test_find_misplaced)
 }
 END_TEST
 
+/*
+ * A response's security buffer: anywhere behind the fixed part, whole, and before the contexts. An empty one is nowhere,
+ * whatever its offset.
+ */
+START_TEST(test_find_security_buffer)
+{
+	static const struct {
+		unsigned offset, length;
+		int want;
+	} rows[] = {
+		{RESPONSE_FIXED, 40, SMB3SIGN_OK},
+		{RESPONSE_FIXED + 8, 32, SMB3SIGN_OK},
+		{RESPONSE_FIXED + 39, 1, SMB3SIGN_OK},
+		{RESPONSE_FIXED - 1, 1, SMB3SIGN_E_MESSAGE},
+		{RESPONSE_FIXED - 1, 40, SMB3SIGN_E_MESSAGE},
+		{64, 8, SMB3SIGN_E_MESSAGE},
+		{0, 1, SMB3SIGN_E_MESSAGE},
+		{RESPONSE_FIXED + 8, 33, SMB3SIGN_E_MESSAGE}, /* into the contexts */
+		{RESPONSE_FIXED + 40, 1, SMB3SIGN_E_MESSAGE},
+		{0xffff, 1, SMB3SIGN_E_MESSAGE}, /* outside the message */
+		{0xffff, 0xffff, SMB3SIGN_E_MESSAGE},
+		{RESPONSE_FIXED, 0xffff, SMB3SIGN_E_MESSAGE},
+		{0, 0, SMB3SIGN_OK},
+		{0xffff, 0, SMB3SIGN_OK},
+	};
+	struct negotiate n;
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		size_t at;
+		int inside;
+
+		begin_response(&n, 0x0311, 40);
+		at = add_context(&n, SIGNING, three_ids, sizeof(three_ids));
+		put_le16(n.bytes + 64 + 56, rows[i].offset);
+		put_le16(n.bytes + 64 + 58, rows[i].length);
+		check_message(&n, rows[i].want, at, sizeof(three_ids));
+		/* Without contexts it has to lie in the message all the same. */
+		begin_response(&n, 0x0311, 40);
+		set_list(&n, 0, 0);
+		put_le16(n.bytes + 64 + 56, rows[i].offset);
+		put_le16(n.bytes + 64 + 58, rows[i].length);
+		inside = rows[i].offset >= RESPONSE_FIXED && rows[i].offset + rows[i].length <= n.len;
+		check_message(&n, inside || !rows[i].length ? SMB3SIGN_OK : SMB3SIGN_E_MESSAGE, 0, 0);
+	}
+}
+END_TEST
+
 START_TEST(test_find_dialect_count)
 {
 	struct negotiate n;
@@ -913,6 +960,7 @@ int main(void)
 	add_both(find, test_find_truncated);
 	add_both(find, test_find_malformed);
 	add_both(find, test_find_misplaced);
+	tcase_add_test(find, test_find_security_buffer);
 	tcase_add_test(find, test_find_dialect_count);
 	add_both(find, test_find_not_negotiate);
 	add_both(find, test_find_null);
