@@ -13,8 +13,8 @@
 #   suites     smbtorture's tests give the same results and the server finds as many wrong signatures as with Samba's own
 #              signing, which does not pass all of them either. Timing may tell the two apart: three attempts.
 #
-# Prints a line for each; fails if any fails. --quick: files of 16 MiB instead of 256, and without most of smb2.multichannel.
-# Build folder: $BUILD-interop (default: build-interop). Takes about 2 minutes with --quick, else 6.
+# Prints a line for each; fails if any fails. --quick: files of 16 MiB instead of 256, and without most of smb2.multichannel;
+# smb2.notify at 3.1.1 only. Build folder: $BUILD-interop (default: build-interop). Takes about 2 minutes with --quick, else 6.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../samba_rig.sh"
@@ -229,6 +229,11 @@ torture() {
 	} >"$scratch/$torture_side.list"
 }
 
+# What ran out of time tells nothing, although it did so on both sides.
+same_results() {
+	cmp -s "$scratch/stock.list" "$scratch/ours.list" && ! grep -q '^124 ended' "$scratch/stock.list"
+}
+
 # suite SECONDS TEST ...
 suite() {
 	for attempt in 1 2 3; do
@@ -236,26 +241,33 @@ suite() {
 		stock=$!
 		(torture ours "$@") || fail "smbtorture: $*"
 		wait $stock || fail "smbtorture: $*"
-		! cmp -s "$scratch/stock.list" "$scratch/ours.list" || break
-		[ $attempt -lt 3 ] || problem "suite $2: results of Samba (-) and with the library (+) differ:
-$(diff -u0 "$scratch/stock.list" "$scratch/ours.list" | sed 1,2d)"
+		! same_results || break
+		[ $attempt -lt 3 ] || problem "suite $2: results of Samba (-) and with the library (+) differ, or time ran out:
+$(diff -U1000 "$scratch/stock.list" "$scratch/ours.list" | sed 1,3d)"
 		[ $attempt = 3 ] || repeated="$repeated $2"
 	done
-	grep -q ' success$' "$scratch/stock.list" || problem "suite $2: nothing succeeds: $(cat "$scratch/stock.log")"
-	tests=$((tests + $(grep -c ' \(success\|failure\|error\|skip\)$' "$scratch/stock.list")))
-	passed=$((passed + $(grep -c ' success$' "$scratch/stock.list")))
+	tests=$((tests + $(grep -c ' \(success\|failure\|error\|skip\)$' "$scratch/stock.list" || :)))
+	passed=$((passed + $(grep -c ' success$' "$scratch/stock.list" || :)))
 }
 
-# some SECONDS SUITE TEST ...: some tests of a suite
-some() {
-	limit=$1
-	named=$2
-	shift 2
+# together SUITE TEST ...
+together() {
+	named=$1
+	shift
 	for test; do
 		shift
 		set -- "$@" "$named.$test"
 	done
-	suite "$limit" "$@"
+	suite 60 "$@"
+}
+
+# one_by_one SUITE TEST ...: a test that now and then waits for ever would take the others with it
+one_by_one() {
+	named=$1
+	shift
+	for test; do
+		suite 10 "$named.$test"
+	done
 }
 
 # Left out, since with Samba alone they do the same: what crashes smbtorture below 3.0 (related1, related2, invalid2) and what
@@ -268,17 +280,21 @@ suites() {
 	snapshot before_server "$scratch/server-ours/counters"
 	suite 60 smb2.session
 	suite 60 smb2.lock
-	some 60 smb2.compound related3 related4 related5 related6 related7 related8 related9 unrelated1 invalid1 \
+	together smb2.compound related3 related4 related5 related6 related7 related8 related9 unrelated1 invalid1 \
 		invalid3 invalid4 interim2 compound-break compound-padding create-write-close
 	case $dialect in
-	SMB3*) some 60 smb2.compound related1 related2 invalid2 ;;
+	SMB3*) together smb2.compound related1 related2 invalid2 ;;
 	esac
-	some 60 smb2.compound_find compound_find_related compound_find_unrelated
-	some 60 smb2.notify tdis1 close logoff session-reconnect invalid-reauth basedir file rmdir1 rmdir2 rmdir3 rmdir4 \
-		handle-permissions
+	together smb2.compound_find compound_find_related compound_find_unrelated
+	case $dialect,$quick in
+	SMB3_11,yes | *,no)
+		one_by_one smb2.notify tdis1 close logoff session-reconnect invalid-reauth basedir file rmdir1 rmdir2 rmdir3 \
+			rmdir4 handle-permissions
+		;;
+	esac
 	if [ "$algorithm" = AES-128-GMAC ]; then
-		some 60 smb2.compound interim1
-		some 60 smb2.notify tcon tdis double tcp rec overflow mask-change
+		together smb2.compound interim1
+		one_by_one smb2.notify tcon tdis double tcp rec overflow mask-change
 	fi
 	case $dialect,$quick in
 	SMB3*,no) suite 120 smb2.multichannel ;;
@@ -286,6 +302,7 @@ suites() {
 	esac
 	snapshot client "$scratch/client-ours.counters"
 	snapshot server "$scratch/server-ours/counters"
+	[ $passed -ge 40 ] || problem "suites: only $passed tests pass"
 	for peer in client server; do
 		for counter in made right; do
 			value=$(counted $peer "$(counter_prefix)_$counter")
