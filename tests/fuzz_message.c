@@ -78,13 +78,30 @@ static void draw_header(struct input *in, uint8_t *h, size_t len)
 			h[i] = (uint8_t)take8(in);
 }
 
+/* Kernels and buffers have their limits at powers of two, of the body or of the whole message, or a few bytes off them. */
+static size_t near_a_limit(unsigned how)
+{
+	size_t power = (size_t)128 << (how & 7), off = how >> 3 & 15;
+
+	return power - 8 + off + (how & 0x80 ? 64 : 0);
+}
+
 static size_t draw_len(struct input *in)
 {
 	unsigned how = take16(in);
 
-	if (how >= 0xf000)
+	switch (how >> 12) {
+	case 0xf:
 		return 64 + take16(in) % LONG;
-	return 64 + how % (how & 0x4000 ? 1200 : 200);
+	case 0xe:
+	case 0xd:
+	case 0xc:
+	case 0xb:
+	case 0xa:
+		return near_a_limit(how);
+	default:
+		return 64 + how % (how & 0x4000 ? 1200 : 200);
+	}
 }
 
 static void draw_pieces(struct input *in, struct message *m)
