@@ -26,6 +26,8 @@ case $seconds in
 	;;
 esac
 [ $# -gt 0 ] || set -- message frame caps preauth pcap
+[ "$compiler" != clang ] || sh tools/install-missing.sh clang libclang-rt-dev llvm cmake make pkg-config check libssl-dev \
+	libpcap-dev python3
 
 # make_targets FOLDER [FLAGS]: the targets, in FOLDER/tests.
 make_targets() {
@@ -78,8 +80,10 @@ fuzz() {
 coverage() {
 	version=$("$compiler" -dumpversion)
 	version=${version%%.*}
+	[ -d "$build/seeds" ] || python3 tests/fuzz_seeds.py tests/data "$build/seeds"
 	make_targets "$build-coverage" "-fprofile-instr-generate -fcoverage-mapping"
 	for target; do
+		mkdir -p "$build/corpus/$target"
 		# -runs=0: every input once.
 		# shellcheck disable=SC2046
 		LLVM_PROFILE_FILE=$build-coverage/$target.profraw "$build-coverage/tests/fuzz_$target" $(options "$target") \
