@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The fuzz targets (libFuzzer), one for each concern; fuzz.sh builds and runs them. Not tests of CTest's: they have no end.
+# The fuzz targets (libFuzzer), one for each concern; fuzz.sh builds and runs them. Not tests of CTest's: they have no
+# end.
 add_custom_target(fuzz)
 add_library(smb3sign_fuzz_support OBJECT fuzz.c)
 target_link_libraries(smb3sign_fuzz_support PRIVATE smb3sign_test_support)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # usage: sh tests/fuzz.sh [SECONDS [TARGET...]]
 #        sh tests/fuzz.sh coverage [TARGET...]
-# Builds the fuzz targets with $CC (default: clang) and runs each (message, frame, caps, preauth, pcap) for SECONDS, 30 by
-# default, from the seeds and what earlier runs found. One line for each: inputs tried, inputs a second, edges of the code
-# reached. With "coverage": no fuzzing; how much of each source file those inputs reach, in per cent.
+# Builds the fuzz targets with $CC (default: clang) and runs each (message, frame, caps, preauth, pcap) for SECONDS, 30
+# by default, from the seeds and what earlier runs found. One line for each: inputs tried, inputs a second, edges of the
+# code reached, inputs kept. With "coverage": no fuzzing; how much of each source file those inputs reach, in per cent.
 # Exit status: 1 if any target failed; the input is then in $BUILD (default: build-fuzz), as TARGET-crash-...
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,12 +31,14 @@ esac
 
 # make_targets FOLDER [FLAGS]: the targets, in FOLDER/tests.
 make_targets() {
-	cmake -S . -B "$1" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSMB3SIGN_FUZZ=ON \
-		-DSMB3SIGN_TESTS=ON -DSMB3SIGN_TOOLS=ON -DCMAKE_C_FLAGS="${2-}" >"$1.log" 2>&1 &&
-		cmake --build "$1" --target fuzz -j "$(nproc 2>/dev/null || echo 2)" >>"$1.log" 2>&1 || {
+	if ! {
+		cmake -S . -B "$1" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSMB3SIGN_FUZZ=ON \
+			-DSMB3SIGN_TESTS=ON -DSMB3SIGN_TOOLS=ON -DCMAKE_C_FLAGS="${2-}" &&
+			cmake --build "$1" --target fuzz -j "$(nproc 2>/dev/null || echo 2)"
+	} >"$1.log" 2>&1; then
 		cat "$1.log" >&2
 		exit 2
-	}
+	fi
 }
 
 # options TARGET: the longest input, and for pcap, which reports on both of its outputs, nothing of that.
@@ -64,7 +66,12 @@ fuzz() {
 		awk -v target="$target" '
 			/^stat::number_of_executed_units/ { n = $2 }
 			/^stat::average_exec_per_sec/ { rate = $2 }
-			/ cov: / { for (i = 1; i < NF; i++) { if ($i == "cov:") cov = $(i + 1); if ($i == "corp:") corpus = $(i + 1) } }
+			/ cov: / {
+				for (i = 1; i < NF; i++) {
+					if ($i == "cov:") cov = $(i + 1)
+					if ($i == "corp:") corpus = $(i + 1)
+				}
+			}
 			END { sub("/.*", "", corpus); printf "%-8s %12s %8s %8s %8s\n", target, n, rate, cov, corpus }' "$log"
 	done
 	[ -z "$failed" ] || {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: the input as a frame. The walk over it, verify_frame with the offset it complains of, and sign_frame must
- * agree with a walk written here from MS-SMB2 3.2.4.1.4 and smb3sign.h, and with the oracle for each element. The frame
- * lies in a heap block of exactly its length.
+ * Fuzz target: the input as a frame. The walk over it, verify_frame with the offset it complains of, and sign_frame
+ * must agree with a walk written here from MS-SMB2 3.2.4.1.4 and smb3sign.h, and with the oracle for each element. The
+ * frame lies in a heap block of exactly its length.
  */
 #include "fuzz.h"
 
@@ -122,7 +122,7 @@ static void sign(const struct fuzz_key *key, uint8_t *frame, size_t len, const s
 	exact_free(copy);
 }
 
-/* With a key of ANY role what was signed verifies, until a bit changes; and an element alone may be signed. */
+/* As it is, signed, and (the input decides) with one bit changed after that. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct chain c;

@@ -78,7 +78,7 @@ static void draw_header(struct input *in, uint8_t *h, size_t len)
 			h[i] = (uint8_t)take8(in);
 }
 
-/* Kernels and buffers have their limits at powers of two, of the body or of the whole message, or a few bytes off them. */
+/* Kernels and buffers have their limits at or next to powers of two, of the body or of the whole message. */
 static size_t near_a_limit(unsigned how)
 {
 	size_t power = (size_t)128 << (how & 7), off = how >> 3 & 15;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: arbitrary bytes as a capture (pcap or pcapng) for the verify-pcap subcommand, which runs in this process
- * on a file in memory, with the session keys of one of the captures in tests/data. It must end with one of its statuses,
- * leave no memory behind, and say the same the second time and with --quiet.
+ * on a file in memory, with the session keys of one of the captures in tests/data. It must end with one of its
+ * statuses, leave no memory behind, and end the same with --quiet.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <getopt.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: the preauthentication hash of any message in any segmentation is that of one segment and OpenSSL's SHA-512
- * of hash and message; what is not hashed leaves the hash as it was (MS-SMB2 3.1.4.4.1, 3.2.5.2, 3.3.5.4).
+ * Fuzz target: the preauthentication hash of any message in any segmentation is that of one segment and OpenSSL's
+ * SHA-512 of hash and message; what is not hashed leaves the hash as it was (MS-SMB2 3.1.4.4.1, 3.2.5.2, 3.3.5.4).
  */
 #include <openssl/evp.h>
 
