@@ -26,8 +26,8 @@ case $seconds in
 	;;
 esac
 [ $# -gt 0 ] || set -- message frame caps preauth pcap
-[ "$compiler" != clang ] || sh tools/install-missing.sh clang libclang-rt-dev llvm cmake make pkg-config check libssl-dev \
-	libpcap-dev python3
+[ "$compiler" != clang ] || sh tools/install-missing.sh clang libclang-rt-dev llvm cmake make pkg-config check \
+	libssl-dev libpcap-dev python3
 
 # make_targets FOLDER [FLAGS]: the targets, in FOLDER/tests.
 make_targets() {
