@@ -502,20 +502,22 @@ SMB3SIGN_API int smb3sign_is_echo(const void *response_hdr, const void *request_
  * immediately before signing it. Any number of threads may call claim, hold and drop on one guard at once; none of them
  * locks or waits.
  *
- * A guard has one place for all MessageIds that agree modulo its window, and a claim or hold gives it to the highest of
- * them: ids less than the window below the highest have theirs, in whatever order they come. Make the window as wide as
- * the credits outstanding at most (Samba, Windows: 8192). An id that has lost its place to a higher one is refused,
- * unless it is held: hold every request whose answer may come late (all that go async, slow ones too) when its interim
- * response is sent or seen. A held id stays claimable, once as an ordinary message and once as a CANCEL, until it is
- * dropped, however many others pass. A stray id, however high, costs only the ids of its own place. Verification needs
- * no guard: it is free to repeat. Not for the requests of a bind: the protocol itself repeats low ids there under the
- * session's key.
+ * A guard has places for window / 4 MessageIds, each shared by all that agree modulo their number. A claim or hold of
+ * an id makes those of its place lose theirs that are the window or more below: ids less than the window below the
+ * highest have theirs, in whatever order they come. Make the window as wide as the credits outstanding at most (Samba,
+ * Windows: 8192). An id that has lost its place is refused, unless it is held: hold every request whose answer may come
+ * late (all that go async, slow ones too) when its interim response is sent or seen. A held id stays claimable, once as
+ * an ordinary message and once as a CANCEL, until it is dropped, however many others pass. A stray id costs only the
+ * ids of its own place. Verification needs no guard: it is free to repeat. Not for the requests of a bind: the protocol
+ * itself repeats low ids there under the session's key.
  */
 typedef struct smb3sign_guard smb3sign_guard;
 
 /*
- * window: MessageIds, 1 .. 1048576; rounded up to a power of two, 64 at least. At most `window` ids are held at once.
- * 16 bytes for each, of which the second 8 are not touched before ids are held. E_INVAL: g NULL, a window out of range.
+ * window: MessageIds, 1 .. 1048576; rounded up to a power of two, 256 at least. At most `window` ids are held at once,
+ * and at most 4096 (Samba and Windows allow 512 asynchronous requests). An id of 2^38 times the window or more (2^51 at
+ * 8192: no connection gets there) is refused. Memory: 2 bytes for each id of the window and 8 for each that can be held,
+ * which are not used before one is, and at most 64 more; at 8192, 48 KiB. E_INVAL: g NULL, a window out of range.
  * E_NOMEM. E_UNSUPPORTED: the processor has no 64-bit compare-and-swap. *g is written on success only.
  */
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_guard_new(smb3sign_guard **g, size_t window);
@@ -524,22 +526,22 @@ SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_guard_new(smb3sign_guard **g, size
 SMB3SIGN_API void smb3sign_guard_free(smb3sign_guard *g);
 
 /*
- * Take the nonce of this message: OK to exactly one caller, E_NONCE to every other and for an id that has lost its
- * place and is not held. A claim is for good: a sign that fails afterwards, or a message that is not sent, leaves it
- * spent. Claim nothing that is not signed: an interim response would spend the nonce of the final one. E_MESSAGE: not
- * an SMB2 header. E_INVAL: NULL.
+ * Take the nonce of this message: OK to exactly one caller, E_NONCE to every other, for an id that was dropped, and for
+ * one that has lost its place and is not held. A claim is for good: a sign that fails afterwards, or a message that is
+ * not sent, leaves it spent. Claim nothing that is not signed: an interim response would spend the nonce of the final
+ * one. E_MESSAGE: not an SMB2 header. E_INVAL: NULL.
  */
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_guard_claim(smb3sign_guard *g, const void *hdr);
 
 /*
  * Keep this message's MessageId claimable when it loses its place. hdr: the request or its interim response. Holding it
- * again is OK and changes nothing. E_NONCE: the id has lost its place, was dropped before, or is just being held by
- * another thread; `window` ids are held already (the id takes its place all the same); the id is 2^59 or more, which no
- * connection gets to. E_MESSAGE, E_INVAL as for claim.
+ * again is OK and changes nothing. E_NONCE: the id has lost its place, was dropped before, is just being held by another
+ * thread, or is too high; as many are held already as can be (the id takes its place all the same). E_MESSAGE, E_INVAL
+ * as for claim.
  */
 SMB3SIGN_API SMB3SIGN_MUST_CHECK int smb3sign_guard_hold(smb3sign_guard *g, const void *hdr);
 
-/* The request of this MessageId is finished: hold it no longer. An id that is not held: nothing happens. */
+/* The request of this held MessageId is finished: nothing more can be claimed. An id not held: nothing happens. */
 SMB3SIGN_API void smb3sign_guard_drop(smb3sign_guard *g, const void *hdr);
 
 /* ---- The library itself ---------------------------------------------------------------------------------------- */

@@ -3,10 +3,12 @@
  * The nonce guard: which GMAC nonces (MessageId, direction, CANCEL; MS-SMB2 3.1.4.1) a sender has used, in two arrays
  * of 64-bit words that threads change by compare-and-swap, one word at a time.
  *
- * place[id % window]  belongs to one MessageId: the highest so far of those that agree modulo the window. The word is
- *                     that id's epoch, id / window, above six bits of state. Nothing knows of a highest MessageId of
- *                     all, so a stray one, however high, costs the ids of its own place and no others.
- * held[]              a hash table of the held ids, each with its four nonces: for ids that have lost their place.
+ * place[id % places]  window / 4 words, for all MessageIds that agree modulo their number. id / places is the id's lap;
+ *                     a place has the number of the latest lap it has seen, and six bits for each of the last four.
+ *                     So an id is lost when one of its place that is the window higher, or more, has come, and never
+ *                     before. Nothing knows of a highest MessageId of all: a stray one costs the ids of its own place
+ *                     and no others.
+ * held[]              a hash table of the held ids, each with its four nonces.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,14 +16,14 @@
 #include "smb2.h"
 
 /*
- * place[]: bits 0..3 say which of the id's nonces are used. HOLDING is set by the one thread that may enter the id in
- * held[], HELD when it has. The epoch has the other 58 bits, all that 2^64 ids divided by the least window can need: it
- * is never truncated, so no id passes for another one, however far it jumps. All zero is epoch 0 with nothing used,
- * which is true of a new guard.
+ * place[]: the latest lap in the 40 high bits, above the states of it and the three laps before: lap L's at bit
+ * 6 * (L % 4). In a state bits 0..3 say which of the id's nonces are used. HOLDING is set by the one thread that may
+ * enter the id in held[], HELD when it has: from then on the table answers for the id, and these four bits stay as they
+ * are. An id whose lap has more than 40 bits is refused, so no id ever passes for another one. All zero is lap 0 with
+ * nothing used, which is true of a new guard; the laps before it do not exist.
  *
- * held[]: the id in the 59 high bits (a MessageId counts the connection's messages from 0 and does not get there;
- * higher ones cannot be held), HANDED_OVER, the used nonces. 0: free. Until it is handed over an entry says that all
- * four are used.
+ * held[]: the id in the 59 high bits (no lower id has a lap of more than 40), READY, the used nonces. 0: free. Until it
+ * is READY an entry says that all four are used.
  */
 enum {
 	NONCES = 0x0f,
@@ -29,45 +31,53 @@ enum {
 	HELD = 0x20,
 	STATE_BITS = 6,
 	STATE = (1 << STATE_BITS) - 1,
-	MIN_BITS = STATE_BITS, /* of the window: so that the epoch has room */
-	MAX_BITS = 20,
+	LAPS = 4,
+	LAP_SHIFT = LAPS * STATE_BITS,
+	LAP_BITS = 64 - LAP_SHIFT,
 
-	HANDED_OVER = 0x10,
+	MIN_PLACES_BITS = 6, /* for windows of 256: their ids go up to 2^46 */
+	MAX_WINDOW = 1 << 20,
+	MAX_HELD_BITS = 12,
+
+	READY = 0x10,
 	ENTRY_BITS = 5
 };
 
 /*
  * Why no nonce is granted twice, and none that is fresh refused.
  *
- * 1. The used nonces of an id are in its place while the place has its epoch, and only there: nobody looks into held[]
- *    before having seen a later epoch. There a claim is one compare-and-swap that sets one bit of one word: of any
- *    number of threads one sees the bit clear and gets it set. Epochs only grow, and within an epoch no NONCES or HELD
- *    bit is ever cleared, so a word that a thread has seen does not come back after it has changed: what a swap finds
- *    equal is the same (no ABA). HOLDING alone may be cleared, by the thread that set it: the word then says again what
- *    it said before, and everything that was decided on it holds again.
- * 2. A place is taken from id y by a swap from the very word that was seen, so its NONCES are y's last. If HELD is
- *    among them, they have been OR-ed into y's entry before. Whoever then sees the later epoch (acquire; the swap is a
- *    release) sees them in the entry too, and claims there, by a swap of one word again. If the swap failed since more
- *    nonces were used meanwhile, the entry is OR-ed into again with those. A thread that is late may OR in what it saw
- *    long ago: that was true and stays so, hence does no harm.
- * 3. An entry of y is made once in the life of the guard, if it ever counts: HOLDING belongs to one thread, which makes
- *    the entry and then sets HELD. It gives HOLDING up only where there was no room and so no entry. If it finds that
- *    the place is gone, it takes back the entry, which has never been handed over, as nobody has ever seen HELD; all
- *    four nonces count as used in it, so nobody could claim there. So what a late thread wants to hand over or claim
- *    meets y's only entry or none: a dropped one does not rise again, and a word of held[] that has changed does not
- *    come back either.
- * 4. An id is refused unseen only where its place has a later epoch, that is after an id higher by a multiple of the
- *    window was claimed or held. An id less than the window below the highest never is.
+ * 1. Within a place the lap only grows, and a state only gains bits until its lap is pushed out, four laps later. So a
+ *    word that a thread has seen does not come back after it has changed, and what a swap finds equal is the same (no
+ *    ABA). HOLDING alone may be cleared again, by the thread that set it: then the word says what it said before, and
+ *    everything that was decided on it holds again.
+ * 2. Until it is HELD or lost, an id's used nonces are in its state and only there. A claim is one swap that sets one
+ *    bit of one word: of any number of threads one sees the bit clear, and HELD too, and gets it set.
+ * 3. An id gets one entry in the life of the guard at most. HOLDING belongs to one thread, which makes the entry, in
+ *    one slot, and then sets HELD. It gives HOLDING up only where there was no room and so no entry; HELD stays until
+ *    the id is lost, and a lost id gets neither. So what a late thread wants to do to the entry of an id meets the only
+ *    one there is, or none: a dropped one does not rise again, and as an entry's bits are only gained too, a word of
+ *    held[] with an id in it does not come back after it has changed.
+ * 4. The swap that sets HELD is one from the very word that was seen, so the nonces in the state are the last that are
+ *    claimed there. Whoever sees HELD knows them, and may make the entry READY with them: by a swap from the value that
+ *    a new entry has and never again, hence once, whoever comes first. Everybody does so before going on: who wants to
+ *    claim or hold, and who is about to push the lap out. If there is no entry the id has been dropped.
+ * 5. So the entry of an id that was HELD and is lost is READY or gone: a lap is pushed out by a swap from the very word
+ *    that was seen, after all of its HELD ids have been made READY. The entry of a lost id that is not READY belongs to
+ *    a hold that finds the lap gone before it can set HELD, and removes it; nobody has seen HELD and makes it READY,
+ *    and until then it says that all is used. Once READY, a claim is a swap of one bit of one word again (2).
+ * 6. A nonce that has not been claimed is refused unseen only where the id is lost and not held, or was dropped; at no
+ *    time between has a held one no word that answers for it. An id less than the window below the highest is not lost:
+ *    those of its place are at most three laps after it.
  *
  * Orders. Each word by itself needs no order: swaps of one word are in one sequence for all threads. Between words
- * there are two rules: who sees HELD sees the entry and a `reach` that covers it, and who sees a later epoch sees the
- * entry as it was handed over. The swap that says so is a release and the load that sees it an acquire; the swaps
- * between them, of whatever thread, carry that on. On x86 this is what a compare-and-swap and a load are anyway.
+ * there are two rules: who sees HELD sees the entry and a `reach` that covers it, and who sees a lap pushed out sees
+ * the entry READY. The swap that says so is a release and the load that sees it an acquire; the swaps between them, of
+ * whatever thread, carry that on. On x86 this is what a compare-and-swap and a load are anyway.
  *
- * Progress. A swap fails only when another thread's swap of the same word succeeded. Within one epoch that happens at
- * most six times (four nonces, HOLDING, HELD), and twice more for each hold that finds no room; epochs change by other
- * threads' calls that succeed. Searches are bounded by the window. Nobody waits for anybody: a thread that stops
- * anywhere leaves at most one id that cannot be held, and its entry.
+ * Progress. A swap fails only when another thread's swap of the same word succeeded. While a place's latest lap stays,
+ * that happens at most 24 times (four nonces, HOLDING, HELD of each id), and twice more for each hold that finds no
+ * room; laps change by other threads' calls that succeed. Searches are bounded by the table. Nobody waits for anybody:
+ * a thread that stops anywhere leaves at most one id that cannot be held, and its entry.
  */
 
 /*
@@ -106,21 +116,25 @@ static inline int swap(word *w, uint64_t *seen, uint64_t next)
 #endif
 
 struct smb3sign_guard {
-	unsigned bits; /* of the window */
-	size_t mask;
+	unsigned places_bits, held_bits;
+	atomic_size_t reach; /* all entries are nearer to their home than this; 0: nothing has ever been held */
 	word *held;
-	atomic_size_t reach; /* no entry is farther from its home than this */
 	word place[];
 };
+
+static size_t low_bits(unsigned bits)
+{
+	return ((size_t)1 << bits) - 1;
+}
 
 /* ---- Held ids */
 
 /* Multiplication by 2^64 divided by the golden ratio spreads ids in any arithmetic progression (Knuth, 6.4). */
 static word *entry_at(smb3sign_guard *g, uint64_t id, size_t distance)
 {
-	uint64_t home = id * UINT64_C(0x9e3779b97f4a7c15) >> (64 - g->bits);
+	uint64_t home = id * UINT64_C(0x9e3779b97f4a7c15) >> (64 - g->held_bits);
 
-	return &g->held[((size_t)home + distance) & g->mask];
+	return &g->held[((size_t)home + distance) & low_bits(g->held_bits)];
 }
 
 static int is_entry_of(uint64_t e, uint64_t id)
@@ -128,12 +142,17 @@ static int is_entry_of(uint64_t e, uint64_t id)
 	return e && e >> ENTRY_BITS == id;
 }
 
+static uint64_t new_entry(uint64_t id)
+{
+	return id << ENTRY_BITS | NONCES;
+}
+
 /* The id's entry, with what it held; NULL if there is none. */
 static word *find_entry(smb3sign_guard *g, uint64_t id, uint64_t *e)
 {
 	size_t reach = atomic_load_explicit(&g->reach, memory_order_relaxed);
 
-	for (size_t distance = 0; distance <= reach; distance++) {
+	for (size_t distance = 0; distance < reach; distance++) {
 		word *entry = entry_at(g, id, distance);
 
 		*e = load(entry);
@@ -144,28 +163,38 @@ static word *find_entry(smb3sign_guard *g, uint64_t id, uint64_t *e)
 }
 
 /* Setting HELD publishes it. */
-static void extend_reach(smb3sign_guard *g, size_t distance)
+static void extend_reach(smb3sign_guard *g, size_t least)
 {
 	size_t reach = atomic_load_explicit(&g->reach, memory_order_relaxed);
 
-	while (reach < distance && !atomic_compare_exchange_strong_explicit(&g->reach, &reach, distance,
-									    memory_order_relaxed, memory_order_relaxed))
+	while (reach < least && !atomic_compare_exchange_strong_explicit(&g->reach, &reach, least, memory_order_relaxed,
+									 memory_order_relaxed))
 		;
 }
 
-/* An entry that has not been handed over. 0: there is no room. */
+/* 0: there is no room. */
 static int make_entry(smb3sign_guard *g, uint64_t id)
 {
-	for (size_t distance = 0; distance <= g->mask; distance++) {
+	for (size_t distance = 0; distance <= low_bits(g->held_bits); distance++) {
 		word *entry = entry_at(g, id, distance);
 		uint64_t e = load(entry);
 
-		if (!e && swap(entry, &e, id << ENTRY_BITS | NONCES)) {
-			extend_reach(g, distance);
+		if (!e && swap(entry, &e, new_entry(id))) {
+			extend_reach(g, distance + 1);
 			return 1;
 		}
 	}
 	return 0;
+}
+
+/* By anyone who has seen HELD, and these nonces with it. */
+static void make_ready(smb3sign_guard *g, uint64_t id, uint64_t used)
+{
+	uint64_t e;
+	word *entry = find_entry(g, id, &e);
+
+	if (entry && e == new_entry(id))
+		swap(entry, &e, id << ENTRY_BITS | READY | used);
 }
 
 static void remove_entry(smb3sign_guard *g, uint64_t id)
@@ -175,20 +204,6 @@ static void remove_entry(smb3sign_guard *g, uint64_t id)
 
 	while (entry && is_entry_of(e, id) && !swap(entry, &e, 0))
 		;
-}
-
-/* Its place has seen these nonces used, and is about to be taken from it. */
-static void hand_over(smb3sign_guard *g, uint64_t id, uint64_t used)
-{
-	uint64_t e;
-	word *entry = find_entry(g, id, &e);
-
-	while (entry && is_entry_of(e, id)) {
-		uint64_t next = e & HANDED_OVER ? e | used : id << ENTRY_BITS | HANDED_OVER | used;
-
-		if (next == e || swap(entry, &e, next))
-			return;
-	}
 }
 
 static int claim_held(smb3sign_guard *g, uint64_t id, uint64_t nonce)
@@ -206,69 +221,99 @@ static int claim_held(smb3sign_guard *g, uint64_t id, uint64_t nonce)
 
 enum outcome {
 	SET,
-	WAS_SET,
-	GONE /* the place has a later epoch */
+	REFUSED, /* it was set, or the id is too high */
+	IN_TABLE /* the table answers for the id: if it has an entry that is READY */
 };
 
 static word *place_of(smb3sign_guard *g, uint64_t id)
 {
-	return &g->place[(size_t)id & g->mask];
+	return &g->place[(size_t)id & low_bits(g->places_bits)];
 }
 
-/* The id's epoch in position, with no state. */
-static uint64_t epoch_of(const smb3sign_guard *g, uint64_t id)
+static uint64_t lap_of(const smb3sign_guard *g, uint64_t id)
 {
-	return id >> g->bits << STATE_BITS;
+	return id >> g->places_bits;
 }
 
-/* Set one bit of the id's state. The place becomes the id's if an earlier one has it. */
+/* Where a lap's state begins in its place. */
+static unsigned slot_of(uint64_t lap)
+{
+	return (unsigned)(lap % LAPS) * STATE_BITS;
+}
+
+/* What the id's place is to be when the id's lap, a later one than that of `seen`, is its latest. */
+static uint64_t advance(smb3sign_guard *g, uint64_t id, uint64_t seen)
+{
+	const uint64_t lap = lap_of(g, id), top = seen >> LAP_SHIFT;
+	uint64_t states = seen;
+
+	for (uint64_t in = top + 1; in <= lap && in <= top + LAPS; in++) {
+		uint64_t out = seen >> slot_of(in);
+
+		if (out & HELD)
+			make_ready(g, id - ((lap - in + LAPS) << g->places_bits), out & NONCES);
+		states &= ~((uint64_t)STATE << slot_of(in));
+	}
+	return lap << LAP_SHIFT | (states & (((uint64_t)1 << LAP_SHIFT) - 1));
+}
+
+/* Set one bit of the id's state. */
 static enum outcome set_state(smb3sign_guard *g, uint64_t id, uint64_t bit)
 {
+	const uint64_t lap = lap_of(g, id);
 	word *place = place_of(g, id);
-	uint64_t epoch = epoch_of(g, id), seen = load(place), next;
+	uint64_t seen, next;
 
+	if (lap >> LAP_BITS)
+		return REFUSED;
+	seen = load(place);
 	do {
-		if (seen < epoch) {
-			if (seen & HELD)
-				hand_over(g, seen >> STATE_BITS << g->bits | (id & g->mask), seen & NONCES);
-			next = epoch | bit;
-		} else if ((seen ^ epoch) > STATE) {
-			return GONE;
-		} else if (seen & bit) {
-			return WAS_SET;
+		const uint64_t top = seen >> LAP_SHIFT, state = seen >> slot_of(lap);
+
+		if (lap > top) {
+			next = advance(g, id, seen);
+		} else if (top - lap >= LAPS) {
+			return IN_TABLE;
+		} else if (state & HELD) {
+			make_ready(g, id, state & NONCES);
+			return IN_TABLE;
+		} else if (state & bit) {
+			return REFUSED;
 		} else {
-			next = seen | bit;
+			next = seen;
 		}
-	} while (!swap(place, &seen, next));
+	} while (!swap(place, &seen, next | bit << slot_of(lap)));
 	return SET;
 }
 
 /* By the thread that set it. */
 static void clear_holding(smb3sign_guard *g, uint64_t id)
 {
+	const uint64_t lap = lap_of(g, id), holding = (uint64_t)HOLDING << slot_of(lap);
 	word *place = place_of(g, id);
-	uint64_t epoch = epoch_of(g, id), seen = load(place);
+	uint64_t seen = load(place);
 
-	while ((seen ^ epoch) <= STATE && !swap(place, &seen, seen & ~(uint64_t)HOLDING))
+	while ((seen >> LAP_SHIFT) - lap < LAPS && !swap(place, &seen, seen & ~holding))
 		;
 }
 
-/* For an id whose place is HOLDING or gone. An entry counts from HELD on; where the place is gone, if handed over. */
 static int is_held(smb3sign_guard *g, uint64_t id)
 {
-	uint64_t seen = load(place_of(g, id)), e;
+	uint64_t e;
 
-	if ((seen ^ epoch_of(g, id)) <= STATE)
-		return seen & HELD && find_entry(g, id, &e);
-	return find_entry(g, id, &e) && e & HANDED_OVER;
+	return find_entry(g, id, &e) && e & READY;
 }
 
 static int hold(smb3sign_guard *g, uint64_t id)
 {
-	if (id >> (64 - ENTRY_BITS))
+	switch (set_state(g, id, HOLDING)) {
+	case SET:
+		break;
+	case REFUSED:
 		return SMB3SIGN_E_NONCE;
-	if (set_state(g, id, HOLDING) != SET)
+	default:
 		return is_held(g, id) ? SMB3SIGN_OK : SMB3SIGN_E_NONCE;
+	}
 	if (!make_entry(g, id)) {
 		clear_holding(g, id);
 		return SMB3SIGN_E_NONCE;
@@ -284,22 +329,25 @@ static int hold(smb3sign_guard *g, uint64_t id)
 
 int smb3sign_guard_new(smb3sign_guard **g, size_t window)
 {
-	unsigned bits = MIN_BITS;
+	unsigned places_bits = MIN_PLACES_BITS, held_bits;
 	smb3sign_guard *made;
+	size_t places;
 
-	if (!g || !window || window > (size_t)1 << MAX_BITS)
+	if (!g || !window || window > MAX_WINDOW)
 		return SMB3SIGN_E_INVAL;
 	if (!LOCK_FREE)
 		return SMB3SIGN_E_UNSUPPORTED;
-	while ((size_t)1 << bits < window)
-		bits++;
-	/* Zero is the first state of every word; pages that no id has come to stay untouched. */
-	made = calloc(1, sizeof(*made) + ((size_t)2 << bits) * sizeof(word));
+	while ((size_t)LAPS << places_bits < window)
+		places_bits++;
+	places = (size_t)1 << places_bits;
+	held_bits = places_bits + 2 < MAX_HELD_BITS ? places_bits + 2 : MAX_HELD_BITS;
+	/* Zero is the first state of every word; the table is last, so that its pages stay untouched until a hold. */
+	made = calloc(1, sizeof(*made) + (places + ((size_t)1 << held_bits)) * sizeof(word));
 	if (!made)
 		return SMB3SIGN_E_NOMEM;
-	made->bits = bits;
-	made->mask = ((size_t)1 << bits) - 1;
-	made->held = made->place + made->mask + 1;
+	made->places_bits = places_bits;
+	made->held_bits = held_bits;
+	made->held = made->place + places;
 	*g = made;
 	return SMB3SIGN_OK;
 }
@@ -328,7 +376,7 @@ int smb3sign_guard_claim(smb3sign_guard *g, const void *hdr)
 	switch (set_state(g, j0[0], nonce)) {
 	case SET:
 		return SMB3SIGN_OK;
-	case WAS_SET:
+	case REFUSED:
 		return SMB3SIGN_E_NONCE;
 	default:
 		return claim_held(g, j0[0], nonce);

@@ -11,12 +11,16 @@
 
 #include "support.h"
 
-enum { WINDOW = 64, CREDITS = 8192, NONCES = 4, THREADS = 8, CANCEL = 0x0c };
+enum { WINDOW = 256, PLACES = WINDOW / 4, CREDITS = 8192, MOST_HELD = 4096, NONCES = 4, THREADS = 8, CANCEL = 0x0c };
 
 /* Of a nonce: bit 0 a response, bit 1 a CANCEL. */
 enum { REQUEST = 0, RESPONSE = 1, CANCEL_REQUEST = 2 };
 
-#define HOLDABLE (UINT64_C(1) << 59)
+/* The ids from here on are refused. */
+static uint64_t too_high(size_t window)
+{
+	return (uint64_t)window << 38;
+}
 
 static int refuse_memory;
 static size_t last_size;
@@ -88,7 +92,12 @@ static smb3sign_guard *new_guard(size_t window)
 #define granted(call) ck_assert_int_eq(call, SMB3SIGN_OK)
 #define refused(call) ck_assert_int_eq(call, SMB3SIGN_E_NONCE)
 
-/* The place of `id` goes to the next id that wants it. */
+static size_t most_held(size_t window)
+{
+	return window < MOST_HELD ? window : MOST_HELD;
+}
+
+/* The id loses its place to the lowest that can have it. */
 static void take_place(smb3sign_guard *g, uint64_t id, size_t window)
 {
 	granted(claim(g, id + window, REQUEST));
@@ -106,13 +115,13 @@ static void shuffle(uint32_t *order, uint32_t n)
 	}
 }
 
-/* As many ids can be held as before: nothing that was dropped keeps a place. They are dropped again. */
+/* As many ids can be held as before: nothing that was dropped keeps its entry. They are dropped again. */
 static void assert_room(smb3sign_guard *g, uint64_t base, size_t window)
 {
-	for (size_t i = 0; i < window; i++)
+	for (size_t i = 0; i < most_held(window); i++)
 		granted(hold(g, base + i));
-	refused(hold(g, base + window));
-	for (size_t i = 0; i < window; i++)
+	refused(hold(g, base + most_held(window)));
+	for (size_t i = 0; i < most_held(window); i++)
 		drop(g, base + i);
 }
 
@@ -122,20 +131,26 @@ START_TEST(test_new)
 {
 	static const struct {
 		size_t window, rounded;
-	} cases[] = {{1, 64},      {63, 64},      {64, 64},           {65, 128},         {8191, 8192},
-		     {8192, 8192}, {8193, 16384}, {1048575, 1048576}, {1048576, 1048576}};
+	} cases[] = {{1, 256},     {255, 256},   {256, 256},    {257, 512},         {4096, 4096},
+		     {4097, 8192}, {8192, 8192}, {8193, 16384}, {1048575, 1048576}, {1048576, 1048576}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const size_t window = cases[i].rounded;
+		const size_t window = cases[i].rounded, size = 2 * window + 8 * most_held(window);
 		smb3sign_guard *g = new_guard(cases[i].window);
 
-		/* 16 bytes an id, and what does not depend on the window. */
-		ck_assert_uint_ge(last_size, 16 * window);
-		ck_assert_uint_le(last_size, 16 * window + 64);
+		ck_assert_uint_ge(last_size, size);
+		ck_assert_uint_le(last_size, size + 64);
 		granted(claim(g, 7 + window - 1, REQUEST));
 		granted(claim(g, 7, REQUEST));
 		granted(claim(g, 7 + window, REQUEST));
 		refused(claim(g, 7, CANCEL_REQUEST));
+		/* Everything is inside what was allocated, and as many as can be are held. */
+		assert_room(g, 9 * window, window);
+		granted(claim(g, too_high(window) - 1, REQUEST));
+		refused(claim(g, too_high(window) - 1, REQUEST));
+		refused(claim(g, too_high(window), REQUEST));
+		granted(hold(g, too_high(window) - 2));
+		granted(claim(g, too_high(window) - 2, REQUEST));
 		smb3sign_guard_free(g);
 	}
 	smb3sign_guard_free(NULL);
@@ -223,12 +238,9 @@ END_TEST
 
 /* ---- The window */
 
-static const uint64_t bases[] = {0,
-				 1,
-				 (UINT64_C(1) << 32) - 4000,
-				 (UINT64_C(1) << 59) - 4000,
-				 (UINT64_C(1) << 63) - 4000,
-				 UINT64_MAX - 3 * (uint64_t)CREDITS};
+/* The last: up to the highest ids that a guard of WINDOW has. */
+static const uint64_t bases[] = {0, 1, (UINT64_C(1) << 32) - 4000, (UINT64_C(1) << 45) - 4000,
+				 (UINT64_C(1) << 46) - 3 * (uint64_t)CREDITS};
 
 enum { N_BASES = sizeof(bases) / sizeof(bases[0]) };
 
@@ -279,50 +291,86 @@ START_TEST(test_edges)
 }
 END_TEST
 
-/* An id that is 2^k higher is another one, for every k; the lower one is gone for good, unless it has another place. */
+/*
+ * An id that is 2^k higher is another one, for every k, or too high. The lower one is gone for good if the two have a
+ * place in common and are a window apart.
+ */
 START_TEST(test_jumps)
 {
-	const size_t windows[] = {WINDOW, 128, CREDITS};
+	const size_t windows[] = {WINDOW, 512, CREDITS};
 
 	for (size_t w = 0; w < 3; w++)
 		for (unsigned k = 0; k < 64; k++)
 			for (unsigned times = 1; times < 8; times++) {
+				const size_t window = windows[w];
 				const uint64_t low = 7, high = low + (times * (UINT64_C(1) << k)); /* may wrap to low */
-				const int same_place = (high - low) % windows[w] == 0;
+				const int has_place = high < too_high(window);
+				const int lost = has_place && (high - low) % (window / 4) == 0 && high - low >= window;
 				smb3sign_guard *g;
 
 				if (high <= low)
 					continue;
-				g = new_guard(windows[w]);
+				g = new_guard(window);
 				granted(claim(g, low, REQUEST));
-				granted(claim(g, high, REQUEST));
+				ck_assert_int_eq(claim(g, high, REQUEST), has_place ? SMB3SIGN_OK : SMB3SIGN_E_NONCE);
 				refused(claim(g, high, REQUEST));
 				refused(claim(g, low, REQUEST));
-				ck_assert_int_eq(claim(g, low, RESPONSE), same_place ? SMB3SIGN_E_NONCE : SMB3SIGN_OK);
-				ck_assert_int_eq(hold(g, low), same_place ? SMB3SIGN_E_NONCE : SMB3SIGN_OK);
-				granted(claim(g, high, RESPONSE));
+				ck_assert_int_eq(claim(g, low, RESPONSE), lost ? SMB3SIGN_E_NONCE : SMB3SIGN_OK);
+				ck_assert_int_eq(hold(g, low), lost ? SMB3SIGN_E_NONCE : SMB3SIGN_OK);
+				ck_assert_int_eq(claim(g, high, RESPONSE), has_place ? SMB3SIGN_OK : SMB3SIGN_E_NONCE);
 				smb3sign_guard_free(g);
 			}
 }
 END_TEST
 
-/* The highest id there is, and after it ids that go on as if nothing had been. */
+/* Ids that are too high cost nothing; the highest that is not, and after it ids that go on as if nothing had been. */
 START_TEST(test_stray)
 {
 	smb3sign_guard *g = new_guard(WINDOW);
+	const uint64_t highest = too_high(WINDOW) - 1;
 
 	granted(claim(g, 100, REQUEST));
-	granted(claim(g, UINT64_MAX, REQUEST));
 	refused(claim(g, UINT64_MAX, REQUEST));
-	granted(claim(g, UINT64_MAX, CANCEL_REQUEST));
-	granted(claim(g, UINT64_MAX - 1, REQUEST));
 	refused(hold(g, UINT64_MAX));
+	for (uint64_t id = highest + 1; id <= highest + WINDOW; id++) {
+		refused(claim(g, id, REQUEST));
+		refused(hold(g, id));
+	}
+	granted(claim(g, highest, REQUEST));
+	refused(claim(g, highest, REQUEST));
+	granted(claim(g, highest, CANCEL_REQUEST));
+	granted(claim(g, highest - 1, REQUEST));
 	for (uint64_t id = 101; id < 1000; id++)
-		ck_assert_int_eq(claim(g, id, REQUEST), id % WINDOW < WINDOW - 2 ? SMB3SIGN_OK : SMB3SIGN_E_NONCE);
+		ck_assert_int_eq(claim(g, id, REQUEST), id % PLACES < PLACES - 2 ? SMB3SIGN_OK : SMB3SIGN_E_NONCE);
 	refused(claim(g, 0, REQUEST));
-	refused(claim(g, UINT64_MAX, REQUEST));
-	refused(claim(g, UINT64_MAX - WINDOW, REQUEST));
+	refused(claim(g, highest, REQUEST));
+	refused(claim(g, highest - WINDOW, REQUEST));
+	granted(claim(g, highest - WINDOW + PLACES, REQUEST));
 	smb3sign_guard_free(g);
+}
+END_TEST
+
+/* What a place knows of its last four laps, whatever it has known before and however far the next one is. */
+START_TEST(test_laps)
+{
+	for (size_t b = 0; b < N_BASES; b++)
+		for (unsigned from = 0; from < 4; from++)
+			for (unsigned jump = 1; jump < 10; jump++) {
+				smb3sign_guard *g = new_guard(WINDOW);
+				const uint64_t low = bases[b] + from * PLACES;
+
+				for (unsigned lap = 0; lap < 4; lap++)
+					granted(claim(g, low + lap * PLACES, lap));
+				granted(claim(g, low + (3 + jump) * PLACES, CANCEL_REQUEST));
+				for (unsigned lap = 0; lap < 3 + jump; lap++)
+					for (unsigned nonce = 0; nonce < NONCES; nonce++)
+						ck_assert_int_eq(claim(g, low + lap * PLACES, nonce),
+								 lap < jump || lap == nonce ? SMB3SIGN_E_NONCE
+											    : SMB3SIGN_OK);
+				refused(claim(g, low + (3 + jump) * PLACES, CANCEL_REQUEST));
+				granted(claim(g, low + (3 + jump) * PLACES, REQUEST));
+				smb3sign_guard_free(g);
+			}
 }
 END_TEST
 
@@ -439,16 +487,15 @@ START_TEST(test_hold_refused)
 	granted(hold(g, 1010 + WINDOW));
 	refused(claim(g, 1010, RESPONSE));
 	granted(claim(g, 1010 + WINDOW, REQUEST));
-	/* The highest that can be held, and the next. */
-	granted(hold(g, HOLDABLE - 1));
-	refused(hold(g, HOLDABLE));
-	granted(claim(g, HOLDABLE - 1, CANCEL_REQUEST));
-	granted(claim(g, HOLDABLE, REQUEST));
-	granted(claim(g, HOLDABLE - 1 + WINDOW, REQUEST));
-	granted(claim(g, HOLDABLE + WINDOW, REQUEST));
-	granted(claim(g, HOLDABLE - 1, REQUEST));
-	refused(claim(g, HOLDABLE - 1, CANCEL_REQUEST));
-	refused(claim(g, HOLDABLE, RESPONSE));
+	/* The highest of all, held and not. */
+	granted(hold(g, too_high(WINDOW) - 2 - WINDOW));
+	granted(claim(g, too_high(WINDOW) - 2 - WINDOW, CANCEL_REQUEST));
+	granted(claim(g, too_high(WINDOW) - 1 - WINDOW, CANCEL_REQUEST));
+	granted(claim(g, too_high(WINDOW) - 2, REQUEST));
+	granted(claim(g, too_high(WINDOW) - 1, REQUEST));
+	granted(claim(g, too_high(WINDOW) - 2 - WINDOW, REQUEST));
+	refused(claim(g, too_high(WINDOW) - 2 - WINDOW, CANCEL_REQUEST));
+	refused(claim(g, too_high(WINDOW) - 1 - WINDOW, REQUEST));
 	smb3sign_guard_free(g);
 }
 END_TEST
@@ -457,19 +504,26 @@ START_TEST(test_drop)
 {
 	smb3sign_guard *g = new_guard(WINDOW);
 
-	/* In the window: what is fresh stays so, what is claimed stays claimed, and then it goes as any other id. */
+	/* In the window: refused from then on, as it is when it has lost its place. */
 	granted(claim(g, 1, REQUEST));
 	granted(hold(g, 1));
 	granted(claim(g, 1, RESPONSE));
 	drop(g, 1);
-	refused(claim(g, 1, REQUEST));
-	refused(claim(g, 1, RESPONSE));
-	granted(claim(g, 1, CANCEL_REQUEST));
+	for (unsigned nonce = 0; nonce < NONCES; nonce++)
+		refused(claim(g, 1, nonce));
 	refused(hold(g, 1));
 	take_place(g, 1, WINDOW);
-	refused(claim(g, 1, 3));
+	for (unsigned nonce = 0; nonce < NONCES; nonce++)
+		refused(claim(g, 1, nonce));
 	refused(hold(g, 1));
-	/* Beyond it: gone at once. */
+	/* Not held: nothing happens. */
+	granted(claim(g, 5, REQUEST));
+	drop(g, 5);
+	granted(claim(g, 5, CANCEL_REQUEST));
+	granted(hold(g, 5));
+	granted(claim(g, 5, RESPONSE));
+	drop(g, 5);
+	/* Beyond it. */
 	granted(hold(g, 2));
 	take_place(g, 2, WINDOW);
 	granted(claim(g, 2, REQUEST));
@@ -483,7 +537,8 @@ START_TEST(test_drop)
 	drop(g, 4);
 	drop(g, 3 + WINDOW);
 	drop(g, 0);
-	drop(g, 3 + HOLDABLE);
+	drop(g, 3 + too_high(WINDOW));
+	drop(g, 3 + (UINT64_C(1) << 59));
 	drop(g, UINT64_MAX);
 	take_place(g, 3, WINDOW);
 	granted(claim(g, 3, REQUEST));
@@ -493,30 +548,30 @@ START_TEST(test_drop)
 }
 END_TEST
 
-/* As many as the window, whatever they have in common, old and new; one more only when one is dropped. */
+/* As many as there is room for, whatever they have in common, old and new; one more only when one is dropped. */
 START_TEST(test_full)
 {
-	static uint64_t ids[CREDITS];
+	static uint64_t ids[MOST_HELD];
 	const size_t windows[] = {WINDOW, CREDITS};
 
 	for (size_t w = 0; w < 2; w++)
 		for (unsigned pattern = 0; pattern < 3; pattern++) {
-			const size_t window = windows[w];
+			const size_t window = windows[w], most = most_held(window);
 			smb3sign_guard *g = new_guard(window);
 			uint64_t id = 0;
 
-			for (size_t i = 0; i < window; i++) {
+			for (size_t i = 0; i < most; i++) {
 				ids[i] = id;
 				granted(hold(g, id));
 				/* In a row; each in the place of the last; anyhow. */
 				id += pattern == 0 ? 1 : pattern == 1 ? window : 1 + rng_below(3 * window);
 			}
-			for (size_t i = 0; i < window; i++)
+			for (size_t i = 0; i < most; i++)
 				granted(hold(g, ids[i]));
 			refused(hold(g, id));
 			granted(claim(g, id, REQUEST));
 			for (int i = 0; i < 20; i++) {
-				const size_t out = rng_below(window);
+				const size_t out = rng_below(most);
 
 				drop(g, ids[out]);
 				id += 1 + rng_below(20);
@@ -524,13 +579,13 @@ START_TEST(test_full)
 				granted(hold(g, id));
 				refused(hold(g, id + 1));
 			}
-			for (size_t i = 0; i < window; i++)
+			for (size_t i = 0; i < most; i++)
 				granted(claim(g, id + 2 * window + i, REQUEST));
-			for (size_t i = 0; i < window; i++) {
+			for (size_t i = 0; i < most; i++) {
 				granted(claim(g, ids[i], i % NONCES));
 				refused(claim(g, ids[i], i % NONCES));
 			}
-			for (size_t i = 0; i < window; i++)
+			for (size_t i = 0; i < most; i++)
 				drop(g, ids[i]);
 			assert_room(g, id + 10 * window, window);
 			smb3sign_guard_free(g);
@@ -540,29 +595,28 @@ END_TEST
 
 /* ---- The rules, a second time */
 
-enum { DOMAIN = 3000 };
+enum { DOMAIN = 9000 };
 
 struct model {
 	uint64_t base;
-	uint32_t highest[WINDOW]; /* of each place, above base */
+	uint32_t highest[PLACES]; /* of each place, above base */
 	uint8_t used[DOMAIN][NONCES], held[DOMAIN], dropped[DOMAIN];
 	unsigned n_held;
 };
 
-/* An id that has no place any more: 1. Else it has it now. */
+/* 1: an id of its place has come that is a window higher, or more. */
 static int model_lost(struct model *m, uint32_t i)
 {
-	uint32_t *highest = &m->highest[(m->base + i) % WINDOW];
+	uint32_t *highest = &m->highest[(m->base + i) % PLACES];
 
-	if (*highest > i)
-		return 1;
-	*highest = i;
-	return 0;
+	if (*highest < i)
+		*highest = i;
+	return *highest - i >= WINDOW;
 }
 
 static int model_claim(struct model *m, uint32_t i, unsigned nonce)
 {
-	if ((model_lost(m, i) && !m->held[i]) || m->used[i][nonce])
+	if ((model_lost(m, i) && !m->held[i]) || m->dropped[i] || m->used[i][nonce])
 		return SMB3SIGN_E_NONCE;
 	m->used[i][nonce] = 1;
 	return SMB3SIGN_OK;
@@ -570,8 +624,6 @@ static int model_claim(struct model *m, uint32_t i, unsigned nonce)
 
 static int model_hold(struct model *m, uint32_t i)
 {
-	if (m->base + i >= HOLDABLE)
-		return SMB3SIGN_E_NONCE;
 	if (model_lost(m, i) || m->held[i] || m->dropped[i])
 		return m->held[i] ? SMB3SIGN_OK : SMB3SIGN_E_NONCE;
 	if (m->n_held == WINDOW)
@@ -596,13 +648,13 @@ START_TEST(test_model)
 	for (int run = 0; run < 300; run++) {
 		smb3sign_guard *g = new_guard(WINDOW);
 		/* The ids drawn rise with the steps, at various speeds. */
-		const size_t holds = 1 + rng_below(40), drops = 1 + rng_below(40), spread = 1 + rng_below(400);
-		const uint32_t steps = 500 + (uint32_t)rng_below(10000);
+		const size_t holds = 1 + rng_below(40), drops = 1 + rng_below(40), spread = 1 + rng_below(1600);
+		const uint32_t steps = 500 + (uint32_t)rng_below(30000);
 
 		memset(&m, 0, sizeof(m));
 		m.base = bases[rng_below(N_BASES)];
 		for (uint32_t step = 0; step < steps; step++) {
-			const uint32_t now = (uint32_t)((DOMAIN - 400) * (uint64_t)step / steps);
+			const uint32_t now = (uint32_t)((DOMAIN - 1600) * (uint64_t)step / steps);
 			const uint32_t i =
 				rng_below(4) ? now + (uint32_t)rng_below(spread) : (uint32_t)rng_below(now + 1);
 			const unsigned nonce = (unsigned)rng_below(NONCES);
@@ -755,7 +807,7 @@ static void claim_window(struct team *t, unsigned member, unsigned round)
 
 START_TEST(test_no_false_refusal)
 {
-	for (size_t b = 0; b < N_BASES - 1; b++) {
+	for (size_t b = 0; b < N_BASES; b++) {
 		struct team t = {.g = new_guard(ORDERED),
 				 .round = claim_window,
 				 .members = 4,
@@ -781,13 +833,14 @@ static void claim_and_count(struct team *t, uint64_t id, unsigned nonce)
 		t->grants[nonce]++;
 }
 
-enum { HOLDERS_DROP = 1, HELD_BEFORE = 2 };
+enum { HOLDERS_DROP = 1, HELD_BEFORE = 2, STAYS = 4, HOLD_RACES = 8 };
 
 static unsigned hold_race;
 
 /*
- * One id loses its place while it is claimed, and while it is held (or held before), and perhaps dropped. There is a
- * barrier before and behind what they do, and behind it member 0 settles the round and draws up the next.
+ * One id loses its place (or all but loses it) while it is claimed, and while it is held (or held before), and perhaps
+ * dropped. There is a barrier before and behind what they do, and behind it member 0 settles the round and draws up the
+ * next.
  */
 static void race_for_place(struct team *t, unsigned member, unsigned round)
 {
@@ -796,8 +849,13 @@ static void race_for_place(struct team *t, unsigned member, unsigned round)
 	meet(t, round);
 	switch (member) {
 	case 0:
-		take_place(t->g, id, WINDOW);
-		take_place(t->g, id + WINDOW, WINDOW);
+		if (hold_race & STAYS) {
+			granted(claim(t->g, id + PLACES, REQUEST));
+			granted(claim(t->g, id + 3 * PLACES, REQUEST));
+		} else {
+			take_place(t->g, id, WINDOW);
+			take_place(t->g, id + WINDOW, WINDOW);
+		}
 		break;
 	case 1:
 		if (!(hold_race & HELD_BEFORE) && hold(t->g, id) == SMB3SIGN_OK)
@@ -815,7 +873,7 @@ static void race_for_place(struct team *t, unsigned member, unsigned round)
 	for (unsigned nonce = 0; nonce < NONCES; nonce++) {
 		claim_and_count(t, id, nonce);
 		ck_assert_uint_le(t->grants[nonce], 1);
-		if (t->held && !(hold_race & HOLDERS_DROP))
+		if ((t->held || hold_race & STAYS) && !(hold_race & HOLDERS_DROP))
 			ck_assert_uint_eq(t->grants[nonce], 1);
 		t->grants[nonce] = 0;
 	}
@@ -830,7 +888,7 @@ static void race_for_place(struct team *t, unsigned member, unsigned round)
 
 START_TEST(test_races)
 {
-	for (hold_race = 0; hold_race < 4; hold_race++) {
+	for (hold_race = 0; hold_race < HOLD_RACES; hold_race++) {
 		struct team t = {.g = new_guard(WINDOW),
 				 .round = race_for_place,
 				 .members = 4,
@@ -865,13 +923,13 @@ static void mix(struct team *t, unsigned member, unsigned round)
 		x ^= x >> 7;
 		x ^= x << 17;
 		/* Few of the places, so that they meet. */
-		id = step * (MIXED_IDS - 1000) / MIXED_STEPS / WINDOW * WINDOW + x % 4 * WINDOW + (x >> 8) % 3;
+		id = step * (MIXED_IDS - 1000) / MIXED_STEPS / PLACES * PLACES + x % 8 * PLACES + (x >> 8) % 3;
 		switch (x >> 32 & 7) {
 		case 0:
 			(void)!hold(t->g, id);
 			break;
 		case 1:
-			drop(t->g, id > 300 ? id - 128 : id);
+			drop(t->g, id > 300 ? id - 2 * PLACES : id);
 			break;
 		default:
 			if (claim(t->g, id, x >> 40 & 3) == SMB3SIGN_OK)
@@ -915,6 +973,7 @@ int main(void)
 	tcase_add_test(window, test_edges);
 	tcase_add_test(window, test_jumps);
 	tcase_add_test(window, test_stray);
+	tcase_add_test(window, test_laps);
 	tcase_add_test(window, test_in_order);
 	tcase_add_test(held, test_held);
 	tcase_add_test(held, test_held_mixture);

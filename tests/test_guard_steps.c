@@ -17,17 +17,19 @@
 #include "support.h"
 
 static void step(void);
+static void step_to_swap(const volatile void *at, uint64_t from, uint64_t to);
+static void observe(const volatile void *at, uint64_t from, uint64_t to);
 
 #undef atomic_load_explicit
 #undef atomic_compare_exchange_strong_explicit
 #define atomic_load_explicit(p, order) (step(), *(p))
 /* The weak one is the one that is left; with no other thread it does what the strong one does. */
 #define atomic_compare_exchange_strong_explicit(p, seen, next, order, order2) \
-	(step(), atomic_compare_exchange_weak(p, seen, next))
+	(step_to_swap(p, *(seen), next), observe(p, *(seen), next), atomic_compare_exchange_weak(p, seen, next))
 
 #include "../src/guard.c"
 
-enum { WINDOW = 64, KINDS = 4, CALLERS = 4, CALLS = 4, IDS = 4, STACK = 128 * 1024 };
+enum { WINDOW = 256, PLACES = WINDOW / 4, KINDS = 4, CALLERS = 4, CALLS = 6, IDS = 6, STACK = 128 * 1024 };
 #ifdef SMB3SIGN_EMULATED /* the orders are the same everywhere: a look that the code is right there too */
 enum { PROGRAMS = 2000 };
 #else
@@ -41,6 +43,8 @@ static ucontext_t scheduler;
 static struct caller {
 	ucontext_t context;
 	unsigned calls, op[CALLS], id[CALLS];
+	unsigned now; /* the call under way */
+	int at_ready; /* the next step may make an entry ready */
 	int done;
 	uint8_t *stack;
 } callers[CALLERS], *running;
@@ -57,21 +61,31 @@ enum { HOLD = KINDS, DROP }; /* below: claim of that nonce */
 
 static smb3sign_guard *guard;
 static uint64_t first_id;
+/*
+ * Of the ids, above the first: two that share its place, and three that push it out, one of them far. The hash of the
+ * last is nearly that of the first, so that both often have the same entry.
+ */
+static const unsigned laps[IDS] = {0, 1, 3, 4, 5, 323};
 static unsigned grants[IDS][KINDS], holds[IDS], tried_hold[IDS], drops[IDS];
 
-static int call(unsigned op, unsigned i)
+static int call_lap(unsigned op, uint64_t lap)
 {
 	uint8_t hdr[64] = "\xfeSMB\x40";
 
 	put_le16(hdr + 12, op < KINDS && op & 2 ? 12 : 5);
 	put_le32(hdr + 16, op & 1);
-	put_le64(hdr + 24, first_id + i * WINDOW);
+	put_le64(hdr + 24, first_id + lap * PLACES);
 	if (op < KINDS)
 		return smb3sign_guard_claim(guard, hdr);
 	if (op == HOLD)
 		return smb3sign_guard_hold(guard, hdr);
 	smb3sign_guard_drop(guard, hdr);
 	return SMB3SIGN_OK;
+}
+
+static int call(unsigned op, unsigned i)
+{
+	return call_lap(op, laps[i]);
 }
 
 static void call_and_count(unsigned op, unsigned i)
@@ -92,10 +106,89 @@ static void play(void)
 {
 	struct caller *c = running;
 
-	for (unsigned i = 0; i < c->calls; i++)
-		call_and_count(c->op[i], c->id[i]);
+	for (c->now = 0; c->now < c->calls; c->now++)
+		call_and_count(c->op[c->now], c->id[c->now]);
 	c->done = 1;
 }
+
+/* ---- What is rare, and has to have happened: one thread doing what another one has begun */
+
+enum happening {
+	READY_BY_CLAIM, /* an entry is made ready by a claim of its id, */
+	READY_BY_HOLD,  /* by a second hold of it, */
+	READY_BY_PUSH,  /* by a call that pushes its lap out */
+	LATE_READY,     /* none of them: somebody else has made it ready meanwhile, */
+	LATE_DROPPED,   /* or dropped it, */
+	LATE_REUSED,    /* or dropped it, and it is another id's entry now */
+	PUSH_AGAIN,     /* a place that was to be pushed on has changed */
+	HOLD_LOST,      /* HOLDING is set, and HELD too late */
+	HOLD_BACK,      /* HOLDING is taken back */
+	CLAIM_DROPPED,  /* an entry was dropped when it was to be claimed in */
+	HAPPENINGS
+};
+
+static unsigned long long happened[HAPPENINGS];
+
+static int is_in_table(const volatile void *at)
+{
+	return (const volatile char *)at >= (const volatile char *)guard->held;
+}
+
+static void observe_entry(uint64_t is, uint64_t from, uint64_t to)
+{
+	const struct caller *c = running;
+	const uint64_t id = from >> ENTRY_BITS;
+
+	if (!from || !to)
+		return;
+	if (from != new_entry(id))
+		happened[CLAIM_DROPPED] += !is;
+	else if (is == from && id != first_id + (uint64_t)laps[c->id[c->now]] * PLACES)
+		happened[READY_BY_PUSH]++;
+	else if (is == from)
+		happened[c->op[c->now] == HOLD ? READY_BY_HOLD : READY_BY_CLAIM]++;
+	else
+		happened[!is ? LATE_DROPPED : is >> ENTRY_BITS == id ? LATE_READY : LATE_REUSED]++;
+}
+
+static void observe_place(uint64_t is, uint64_t from, uint64_t to)
+{
+	const uint64_t change = from ^ to;
+
+	if (change >> LAP_SHIFT) {
+		happened[PUSH_AGAIN] += is != from;
+	} else if (to < from) {
+		happened[HOLD_BACK]++;
+	} else if (is >> LAP_SHIFT != from >> LAP_SHIFT) {
+		for (unsigned slot = 0; slot < LAP_SHIFT; slot += STATE_BITS)
+			happened[HOLD_LOST] += change == (uint64_t)HELD << slot;
+	}
+}
+
+static void step_to_swap(const volatile void *at, uint64_t from, uint64_t to)
+{
+	if (running)
+		running->at_ready = is_in_table(at) && to && from == new_entry(from >> ENTRY_BITS);
+	step();
+	if (running)
+		running->at_ready = 0;
+}
+
+/* A swap that is tried now, from what the caller has seen to what it wants. */
+static void observe(const volatile void *at, uint64_t from, uint64_t to)
+{
+	uint64_t is;
+
+	if (!running || at == (const volatile void *)&guard->reach)
+		return;
+	is = *(const volatile uint64_t *)at;
+	if (is_in_table(at))
+		observe_entry(is, from, to);
+	else
+		observe_place(is, from, to);
+}
+
+/* ---- Programs, drawn and checked */
 
 /* Mostly about the first id, and holds more often than claims. */
 static void draw(struct caller *c, unsigned ids)
@@ -104,7 +197,7 @@ static void draw(struct caller *c, unsigned ids)
 	for (unsigned i = 0; i < c->calls; i++) {
 		size_t what = rng_below(10);
 
-		c->op[i] = what < 6 ? (unsigned)rng_below(2) * 2 : what < 9 ? HOLD : DROP;
+		c->op[i] = what < 5 ? (unsigned)rng_below(2) * 2 : what < 8 ? HOLD : DROP;
 		c->id[i] = rng_below(2) ? 0 : (unsigned)rng_below(ids);
 	}
 	c->done = 0;
@@ -115,16 +208,25 @@ static void draw(struct caller *c, unsigned ids)
 	makecontext(&c->context, play, 0);
 }
 
-/* One caller takes its next step; some of them sleep for long. */
+/*
+ * One caller takes its next step. Often there is one that sleeps long in the midst of a call: after some steps of its
+ * own, or when it is about to make an entry ready.
+ */
 static void interleave(size_t n)
 {
-	size_t live = n, sleeper = rng_below(2 * n), sleeps = rng_below(200);
+	const struct caller *sleeper = rng_below(4) ? &callers[rng_below(n)] : NULL;
+	const int before_ready = rng_below(2) == 0;
+	size_t live = n, awake = rng_below(40), sleeps = rng_below(200);
 
 	while (live) {
 		struct caller *c = &callers[rng_below(n)];
 
-		if (c->done || (c == &callers[sleeper % n] && sleeper < n && sleeps && live > 1 && sleeps-- > 0))
+		if (c->done)
 			continue;
+		if (c == sleeper && (before_ready ? c->at_ready : !awake || !awake--) && live > 1 && sleeps) {
+			sleeps--;
+			continue;
+		}
 		running = c;
 		swapcontext(&scheduler, &c->context);
 		running = NULL;
@@ -132,28 +234,34 @@ static void interleave(size_t n)
 	}
 }
 
-/* ids: how many the program knew of. full: entries were taken before. */
+/* No id of the program pushes this one out of its place. ids: how many the program knew of. */
+static int stays(unsigned i, unsigned ids)
+{
+	return laps[ids - 1] - laps[i] < LAPS;
+}
+
+/* full: entries were taken before. */
 static void settle(unsigned ids, int full)
 {
 	for (unsigned i = 0; i < ids; i++) {
-		const int highest = i == ids - 1;
-		const int is_kept = holds[i] && !drops[i];
-
 		/* One hold at least succeeds where there is nothing against it. */
-		if (highest && tried_hold[i] && !drops[i] && !full)
+		if (stays(i, ids) && tried_hold[i] && !drops[i] && !full)
 			ck_assert_uint_ge(holds[i], 1);
 		if (holds[i] && !drops[i])
 			ck_assert_int_eq(call(HOLD, i), SMB3SIGN_OK);
+	}
+	for (unsigned i = 0; i < ids; i++)
 		for (unsigned nonce = 0; nonce < KINDS; nonce++) {
+			const int is_spent = drops[i] && tried_hold[i];
+
 			call_and_count(nonce, i);
 			ck_assert_uint_le(grants[i][nonce], 1);
-			if (highest || is_kept)
+			if ((stays(i, ids) || holds[i]) && !is_spent)
 				ck_assert_uint_eq(grants[i][nonce], 1);
 		}
-	}
-	/* Once more when all places are lost: then it is held[] that answers. */
+	/* Once more when all have lost their place: then it is held[] that answers. */
 	for (unsigned nonce = 0; nonce < KINDS; nonce++)
-		ck_assert_int_eq(call(nonce, IDS + 1), SMB3SIGN_OK);
+		ck_assert_int_eq(call_lap(nonce, laps[IDS - 1] + LAPS), SMB3SIGN_OK);
 	for (unsigned i = 0; i < ids; i++) {
 		for (unsigned nonce = 0; nonce < KINDS; nonce++)
 			if (grants[i][nonce] == 1)
@@ -176,7 +284,7 @@ START_TEST(test_steps)
 	}
 	for (int program = 0; program < PROGRAMS; program++) {
 		const size_t n = 2 + rng_below(CALLERS - 1);
-		const unsigned ids = 2 + (unsigned)rng_below(IDS - 1);
+		const unsigned ids = rng_below(2) ? IDS : 2 + (unsigned)rng_below(IDS - 2);
 		const size_t taken = rng_below(4) ? rng_below(3) : WINDOW - rng_below(3);
 
 		memset(grants, 0, sizeof(grants));
@@ -185,7 +293,9 @@ START_TEST(test_steps)
 		memset(drops, 0, sizeof(drops));
 		ck_assert_int_eq(smb3sign_guard_new(&guard, WINDOW), SMB3SIGN_OK);
 		/* Entries of other places. */
-		first_id = WINDOW + WINDOW - 1;
+		do
+			first_id = WINDOW + rng_below(WINDOW);
+		while (entry_at(guard, first_id, 0) != entry_at(guard, first_id + (uint64_t)laps[IDS - 1] * PLACES, 0));
 		for (size_t i = 0; i < taken; i++)
 			ck_assert_int_eq(hold(guard, i), SMB3SIGN_OK);
 		for (size_t i = rng_below(3); i; i--)
@@ -197,13 +307,15 @@ START_TEST(test_steps)
 			granted += grants[i][0] + grants[i][2];
 			held += holds[i];
 		}
-		settle(ids, taken > 3);
+		settle(ids, taken > IDS);
 		smb3sign_guard_free(guard);
 	}
 	for (size_t i = 0; i < CALLERS; i++)
 		free(callers[i].stack);
 	ck_assert_uint_gt(granted, PROGRAMS);
 	ck_assert_uint_gt(held, PROGRAMS / 2);
+	for (size_t i = 0; i < HAPPENINGS; i++)
+		ck_assert_msg(happened[i], "of what is rare, %zu has not happened", i);
 }
 END_TEST
 
