@@ -16,11 +16,11 @@
 #include "smb2.h"
 
 /*
- * place[]: the latest lap in the 40 high bits, above the states of it and the three laps before: lap L's at bit
- * 6 * (L % 4). In a state bits 0..3 say which of the id's nonces are used. HOLDING is set by the one thread that may
- * enter the id in held[], HELD when it has: from then on the table answers for the id, and these four bits stay as they
- * are. An id whose lap has more than 40 bits is refused, so no id ever passes for another one. All zero is lap 0 with
- * nothing used, which is true of a new guard; the laps before it do not exist.
+ * place[]: the latest lap in the 40 high bits, above the states of it (lowest) and of the three laps before. In a state
+ * bits 0..3 say which of the id's nonces are used. HOLDING is set by the one thread that may enter the id in held[],
+ * HELD when it has: from then on the table answers for the id, and these four bits stay as they are. An id whose lap
+ * has more than 40 bits is refused, so no id ever passes for another one. All zero is lap 0 with nothing used, which is
+ * true of a new guard; the laps before it do not exist.
  *
  * held[]: the id in the 59 high bits (no lower id has a lap of more than 40), READY, the used nonces. 0: free. Until it
  * is READY an entry says that all four are used.
@@ -30,12 +30,13 @@ enum {
 	HOLDING = 0x10,
 	HELD = 0x20,
 	STATE_BITS = 6,
-	STATE = (1 << STATE_BITS) - 1,
 	LAPS = 4,
 	LAP_SHIFT = LAPS * STATE_BITS,
 	LAP_BITS = 64 - LAP_SHIFT,
+	STATES = (1 << LAP_SHIFT) - 1,
+	ANY_HELD = HELD | HELD << STATE_BITS | HELD << 2 * STATE_BITS | HELD << 3 * STATE_BITS,
 
-	MIN_PLACES_BITS = 6, /* for windows of 256: their ids go up to 2^46 */
+	MIN_PLACES_BITS = 6, /* a window of 256: its ids go up to 2^46 */
 	MAX_WINDOW = 1 << 20,
 	MAX_HELD_BITS = 12,
 
@@ -55,8 +56,8 @@ enum {
  * 3. An id gets one entry in the life of the guard at most. HOLDING belongs to one thread, which makes the entry, in
  *    one slot, and then sets HELD. It gives HOLDING up only where there was no room and so no entry; HELD stays until
  *    the id is lost, and a lost id gets neither. So what a late thread wants to do to the entry of an id meets the only
- *    one there is, or none: a dropped one does not rise again, and as an entry's bits are only gained too, a word of
- *    held[] with an id in it does not come back after it has changed.
+ *    one there is, or none: a dropped one does not rise again. It becomes READY once, and then only gains bits, so a
+ *    word of held[] with an id in it does not come back after it has changed either.
  * 4. The swap that sets HELD is one from the very word that was seen, so the nonces in the state are the last that are
  *    claimed there. Whoever sees HELD knows them, and may make the entry READY with them: by a swap from the value that
  *    a new entry has and never again, hence once, whoever comes first. Everybody does so before going on: who wants to
@@ -65,9 +66,10 @@ enum {
  *    that was seen, after all of its HELD ids have been made READY. The entry of a lost id that is not READY belongs to
  *    a hold that finds the lap gone before it can set HELD, and removes it; nobody has seen HELD and makes it READY,
  *    and until then it says that all is used. Once READY, a claim is a swap of one bit of one word again (2).
- * 6. A nonce that has not been claimed is refused unseen only where the id is lost and not held, or was dropped; at no
- *    time between has a held one no word that answers for it. An id less than the window below the highest is not lost:
- *    those of its place are at most three laps after it.
+ * 6. A nonce that has not been claimed is refused only where the id is too high, lost without having been HELD, or
+ *    dropped. A hold that is under way refuses nothing: up to the swap that sets HELD the state answers, from then on
+ *    the entry, which whoever needs it completes. An id less than the window below the highest is not lost, as those of
+ *    its place are at most three laps after it.
  *
  * Orders. Each word by itself needs no order: swaps of one word are in one sequence for all threads. Between words
  * there are two rules: who sees HELD sees the entry and a `reach` that covers it, and who sees a lap pushed out sees
@@ -235,26 +237,15 @@ static uint64_t lap_of(const smb3sign_guard *g, uint64_t id)
 	return id >> g->places_bits;
 }
 
-/* Where a lap's state begins in its place. */
-static unsigned slot_of(uint64_t lap)
+/* The id's lap, `laps` later than the latest of `seen`, pushes states out: their HELD ids are made ready. */
+static void ready_pushed(smb3sign_guard *g, uint64_t id, uint64_t seen, uint64_t laps)
 {
-	return (unsigned)(lap % LAPS) * STATE_BITS;
-}
+	for (unsigned back = laps < LAPS ? LAPS - (unsigned)laps : 0; back < LAPS; back++) {
+		const uint64_t state = seen >> back * STATE_BITS;
 
-/* What the id's place is to be when the id's lap, a later one than that of `seen`, is its latest. */
-static uint64_t advance(smb3sign_guard *g, uint64_t id, uint64_t seen)
-{
-	const uint64_t lap = lap_of(g, id), top = seen >> LAP_SHIFT;
-	uint64_t states = seen;
-
-	for (uint64_t in = top + 1; in <= lap && in <= top + LAPS; in++) {
-		uint64_t out = seen >> slot_of(in);
-
-		if (out & HELD)
-			make_ready(g, id - ((lap - in + LAPS) << g->places_bits), out & NONCES);
-		states &= ~((uint64_t)STATE << slot_of(in));
+		if (state & HELD)
+			make_ready(g, id - ((laps + back) << g->places_bits), state & NONCES);
 	}
-	return lap << LAP_SHIFT | (states & (((uint64_t)1 << LAP_SHIFT) - 1));
 }
 
 /* Set one bit of the id's state. */
@@ -268,33 +259,43 @@ static enum outcome set_state(smb3sign_guard *g, uint64_t id, uint64_t bit)
 		return REFUSED;
 	seen = load(place);
 	do {
-		const uint64_t top = seen >> LAP_SHIFT, state = seen >> slot_of(lap);
+		const uint64_t top = seen >> LAP_SHIFT;
 
 		if (lap > top) {
-			next = advance(g, id, seen);
-		} else if (top - lap >= LAPS) {
-			return IN_TABLE;
-		} else if (state & HELD) {
-			make_ready(g, id, state & NONCES);
-			return IN_TABLE;
-		} else if (state & bit) {
-			return REFUSED;
+			const uint64_t laps = lap - top;
+
+			if (seen & ANY_HELD)
+				ready_pushed(g, id, seen, laps);
+			next = laps < LAPS ? seen << laps * STATE_BITS & STATES : 0;
+			next |= lap << LAP_SHIFT | bit;
+		} else if (top - lap < LAPS) {
+			const unsigned slot = (unsigned)(top - lap) * STATE_BITS;
+			const uint64_t state = seen >> slot;
+
+			if (state & HELD) {
+				make_ready(g, id, state & NONCES);
+				return IN_TABLE;
+			}
+			if (state & bit)
+				return REFUSED;
+			next = seen | bit << slot;
 		} else {
-			next = seen;
+			return IN_TABLE;
 		}
-	} while (!swap(place, &seen, next | bit << slot_of(lap)));
+	} while (!swap(place, &seen, next));
 	return SET;
 }
 
 /* By the thread that set it. */
 static void clear_holding(smb3sign_guard *g, uint64_t id)
 {
-	const uint64_t lap = lap_of(g, id), holding = (uint64_t)HOLDING << slot_of(lap);
+	const uint64_t lap = lap_of(g, id);
 	word *place = place_of(g, id);
-	uint64_t seen = load(place);
+	uint64_t seen = load(place), back;
 
-	while ((seen >> LAP_SHIFT) - lap < LAPS && !swap(place, &seen, seen & ~holding))
-		;
+	do
+		back = (seen >> LAP_SHIFT) - lap;
+	while (back < LAPS && !swap(place, &seen, seen & ~((uint64_t)HOLDING << back * STATE_BITS)));
 }
 
 static int is_held(smb3sign_guard *g, uint64_t id)

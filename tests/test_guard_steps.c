@@ -18,14 +18,13 @@
 
 static void step(void);
 static void step_to_swap(const volatile void *at, uint64_t from, uint64_t to);
-static void observe(const volatile void *at, uint64_t from, uint64_t to);
 
 #undef atomic_load_explicit
 #undef atomic_compare_exchange_strong_explicit
 #define atomic_load_explicit(p, order) (step(), *(p))
 /* The weak one is the one that is left; with no other thread it does what the strong one does. */
 #define atomic_compare_exchange_strong_explicit(p, seen, next, order, order2) \
-	(step_to_swap(p, *(seen), next), observe(p, *(seen), next), atomic_compare_exchange_weak(p, seen, next))
+	(step_to_swap(p, *(seen), next), atomic_compare_exchange_weak(p, seen, next))
 
 #include "../src/guard.c"
 
@@ -165,22 +164,18 @@ static void observe_place(uint64_t is, uint64_t from, uint64_t to)
 	}
 }
 
+/* A swap that will be tried, from what the caller has seen to what it wants. */
 static void step_to_swap(const volatile void *at, uint64_t from, uint64_t to)
-{
-	if (running)
-		running->at_ready = is_in_table(at) && to && from == new_entry(from >> ENTRY_BITS);
-	step();
-	if (running)
-		running->at_ready = 0;
-}
-
-/* A swap that is tried now, from what the caller has seen to what it wants. */
-static void observe(const volatile void *at, uint64_t from, uint64_t to)
 {
 	uint64_t is;
 
-	if (!running || at == (const volatile void *)&guard->reach)
+	if (!running || at == (const volatile void *)&guard->reach) {
+		step();
 		return;
+	}
+	running->at_ready = is_in_table(at) && to && from == new_entry(from >> ENTRY_BITS);
+	step();
+	running->at_ready = 0;
 	is = *(const volatile uint64_t *)at;
 	if (is_in_table(at))
 		observe_entry(is, from, to);
