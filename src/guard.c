@@ -63,9 +63,10 @@ enum {
  *    a new entry has and never again, hence once, whoever comes first. Everybody does so before going on: who wants to
  *    claim or hold, and who is about to push the lap out. If there is no entry the id has been dropped.
  * 5. So the entry of an id that was HELD and is lost is READY or gone: a lap is pushed out by a swap from the very word
- *    that was seen, after all of its HELD ids have been made READY. The entry of a lost id that is not READY belongs to
- *    a hold that finds the lap gone before it can set HELD, and removes it; nobody has seen HELD and makes it READY,
- *    and until then it says that all is used. Once READY, a claim is a swap of one bit of one word again (2).
+ *    that was seen, after the entries of all ids that are HELD in it were made READY. The entry of a lost id that is
+ *    not READY belongs to a hold that finds the lap gone before it can set HELD, and removes it; nobody has seen HELD
+ *    and makes it READY, and until then it says that all is used. Once READY, a claim is a swap of one bit of one word
+ *    again (2).
  * 6. A nonce that has not been claimed is refused only where the id is too high, lost without having been HELD, or
  *    dropped. A hold that is under way refuses nothing: up to the swap that sets HELD the state answers, from then on
  *    the entry, which whoever needs it completes. An id less than the window below the highest is not lost, as those of
@@ -237,14 +238,14 @@ static uint64_t lap_of(const smb3sign_guard *g, uint64_t id)
 	return id >> g->places_bits;
 }
 
-/* The id's lap, `laps` later than the latest of `seen`, pushes states out: their HELD ids are made ready. */
-static void ready_pushed(smb3sign_guard *g, uint64_t id, uint64_t seen, uint64_t laps)
+/* The entries of all ids that are HELD in `seen`; its latest lap is so many before the id's. */
+static void make_all_ready(smb3sign_guard *g, uint64_t id, uint64_t seen, uint64_t laps_before)
 {
-	for (unsigned back = laps < LAPS ? LAPS - (unsigned)laps : 0; back < LAPS; back++) {
+	for (unsigned back = 0; back < LAPS; back++) {
 		const uint64_t state = seen >> back * STATE_BITS;
 
 		if (state & HELD)
-			make_ready(g, id - ((laps + back) << g->places_bits), state & NONCES);
+			make_ready(g, id - ((laps_before + back) << g->places_bits), state & NONCES);
 	}
 }
 
@@ -265,7 +266,7 @@ static enum outcome set_state(smb3sign_guard *g, uint64_t id, uint64_t bit)
 			const uint64_t laps = lap - top;
 
 			if (seen & ANY_HELD)
-				ready_pushed(g, id, seen, laps);
+				make_all_ready(g, id, seen, laps);
 			next = laps < LAPS ? seen << laps * STATE_BITS & STATES : 0;
 			next |= lap << LAP_SHIFT | bit;
 		} else if (top - lap < LAPS) {

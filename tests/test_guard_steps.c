@@ -43,7 +43,7 @@ static struct caller {
 	ucontext_t context;
 	unsigned calls, op[CALLS], id[CALLS];
 	unsigned now; /* the call under way */
-	int at_ready; /* the next step may make an entry ready */
+	int at_entry; /* the next step may make an entry ready, or claim in it */
 	int done;
 	uint8_t *stack;
 } callers[CALLERS], *running;
@@ -65,7 +65,8 @@ static uint64_t first_id;
  * last is nearly that of the first, so that both often have the same entry.
  */
 static const unsigned laps[IDS] = {0, 1, 3, 4, 5, 323};
-static unsigned grants[IDS][KINDS], holds[IDS], tried_hold[IDS], drops[IDS];
+static unsigned grants[IDS][KINDS], refusals[IDS][KINDS], holds[IDS], tried_hold[IDS], drops[IDS];
+static int gone[IDS]; /* a drop has begun after a hold was over, and is over too */
 
 static int call_lap(unsigned op, uint64_t lap)
 {
@@ -89,16 +90,20 @@ static int call(unsigned op, unsigned i)
 
 static void call_and_count(unsigned op, unsigned i)
 {
+	const unsigned held_before = holds[i];
 	int err;
 
 	tried_hold[i] += op == HOLD;
 	err = call(op, i);
-	if (op < KINDS)
+	if (op < KINDS) {
 		grants[i][op] += err == SMB3SIGN_OK;
-	else if (op == HOLD)
+		refusals[i][op] += err != SMB3SIGN_OK;
+	} else if (op == HOLD) {
 		holds[i] += err == SMB3SIGN_OK;
-	else
+	} else {
 		drops[i]++;
+		gone[i] |= held_before > 0;
+	}
 }
 
 static void play(void)
@@ -122,7 +127,9 @@ enum happening {
 	PUSH_AGAIN,     /* a place that was to be pushed on has changed */
 	HOLD_LOST,      /* HOLDING is set, and HELD too late */
 	HOLD_BACK,      /* HOLDING is taken back */
-	CLAIM_DROPPED,  /* an entry was dropped when it was to be claimed in */
+	CLAIM_AGAIN,    /* an entry that was to be claimed in has changed, */
+	CLAIM_DROPPED,  /* or was dropped, */
+	CLAIM_REUSED,   /* or is another id's now */
 	HAPPENINGS
 };
 
@@ -140,8 +147,10 @@ static void observe_entry(uint64_t is, uint64_t from, uint64_t to)
 
 	if (!from || !to)
 		return;
-	if (from != new_entry(id))
-		happened[CLAIM_DROPPED] += !is;
+	if (from != new_entry(id) && is != from)
+		happened[!is ? CLAIM_DROPPED : is >> ENTRY_BITS == id ? CLAIM_AGAIN : CLAIM_REUSED]++;
+	else if (from != new_entry(id))
+		return;
 	else if (is == from && id != first_id + (uint64_t)laps[c->id[c->now]] * PLACES)
 		happened[READY_BY_PUSH]++;
 	else if (is == from)
@@ -157,6 +166,10 @@ static void observe_place(uint64_t is, uint64_t from, uint64_t to)
 	if (change >> LAP_SHIFT) {
 		happened[PUSH_AGAIN] += is != from;
 	} else if (to < from) {
+		const struct caller *c = running;
+		const uint64_t lap = lap_of(guard, first_id) + laps[c->id[c->now]];
+
+		ck_assert_uint_eq(change, (uint64_t)HOLDING << ((from >> LAP_SHIFT) - lap) * STATE_BITS);
 		happened[HOLD_BACK]++;
 	} else if (is >> LAP_SHIFT != from >> LAP_SHIFT) {
 		for (unsigned slot = 0; slot < LAP_SHIFT; slot += STATE_BITS)
@@ -173,9 +186,9 @@ static void step_to_swap(const volatile void *at, uint64_t from, uint64_t to)
 		step();
 		return;
 	}
-	running->at_ready = is_in_table(at) && to && from == new_entry(from >> ENTRY_BITS);
+	running->at_entry = is_in_table(at) && from && to;
 	step();
-	running->at_ready = 0;
+	running->at_entry = 0;
 	is = *(const volatile uint64_t *)at;
 	if (is_in_table(at))
 		observe_entry(is, from, to);
@@ -205,12 +218,12 @@ static void draw(struct caller *c, unsigned ids)
 
 /*
  * One caller takes its next step. Often there is one that sleeps long in the midst of a call: after some steps of its
- * own, or when it is about to make an entry ready.
+ * own, or when it is about to change an entry.
  */
 static void interleave(size_t n)
 {
 	const struct caller *sleeper = rng_below(4) ? &callers[rng_below(n)] : NULL;
-	const int before_ready = rng_below(2) == 0;
+	const int before_swap = rng_below(2) == 0;
 	size_t live = n, awake = rng_below(40), sleeps = rng_below(200);
 
 	while (live) {
@@ -218,7 +231,7 @@ static void interleave(size_t n)
 
 		if (c->done)
 			continue;
-		if (c == sleeper && (before_ready ? c->at_ready : !awake || !awake--) && live > 1 && sleeps) {
+		if (c == sleeper && (before_swap ? c->at_entry : !awake || !awake--) && live > 1 && sleeps) {
 			sleeps--;
 			continue;
 		}
@@ -235,9 +248,22 @@ static int stays(unsigned i, unsigned ids)
 	return laps[ids - 1] - laps[i] < LAPS;
 }
 
+/* No call is under way. */
+static void check_words(unsigned ids)
+{
+	const uint64_t place = *place_of(guard, first_id);
+	uint64_t e;
+
+	for (unsigned slot = 0; slot < LAP_SHIFT; slot += STATE_BITS)
+		ck_assert((place >> slot & HELD) || !(place >> slot & HOLDING));
+	for (unsigned i = 0; i < ids; i++)
+		ck_assert(!gone[i] || !find_entry(guard, first_id + (uint64_t)laps[i] * PLACES, &e));
+}
+
 /* full: entries were taken before. */
 static void settle(unsigned ids, int full)
 {
+	check_words(ids);
 	for (unsigned i = 0; i < ids; i++) {
 		/* One hold at least succeeds where there is nothing against it. */
 		if (stays(i, ids) && tried_hold[i] && !drops[i] && !full)
@@ -247,11 +273,14 @@ static void settle(unsigned ids, int full)
 	}
 	for (unsigned i = 0; i < ids; i++)
 		for (unsigned nonce = 0; nonce < KINDS; nonce++) {
-			const int is_spent = drops[i] && tried_hold[i];
+			const int is_claimable = (stays(i, ids) || holds[i]) && !(drops[i] && tried_hold[i]);
 
+			/* What was refused was granted to another call. */
+			if (is_claimable && refusals[i][nonce])
+				ck_assert_uint_eq(grants[i][nonce], 1);
 			call_and_count(nonce, i);
 			ck_assert_uint_le(grants[i][nonce], 1);
-			if ((stays(i, ids) || holds[i]) && !is_spent)
+			if (is_claimable)
 				ck_assert_uint_eq(grants[i][nonce], 1);
 		}
 	/* Once more when all have lost their place: then it is held[] that answers. */
@@ -283,13 +312,15 @@ START_TEST(test_steps)
 		const size_t taken = rng_below(4) ? rng_below(3) : WINDOW - rng_below(3);
 
 		memset(grants, 0, sizeof(grants));
+		memset(refusals, 0, sizeof(refusals));
 		memset(holds, 0, sizeof(holds));
 		memset(tried_hold, 0, sizeof(tried_hold));
 		memset(drops, 0, sizeof(drops));
+		memset(gone, 0, sizeof(gone));
 		ck_assert_int_eq(smb3sign_guard_new(&guard, WINDOW), SMB3SIGN_OK);
 		/* Entries of other places. */
 		do
-			first_id = WINDOW + rng_below(WINDOW);
+			first_id = WINDOW + rng_below(256 * WINDOW);
 		while (entry_at(guard, first_id, 0) != entry_at(guard, first_id + (uint64_t)laps[IDS - 1] * PLACES, 0));
 		for (size_t i = 0; i < taken; i++)
 			ck_assert_int_eq(hold(guard, i), SMB3SIGN_OK);
