@@ -129,7 +129,7 @@ enum happening {
 	HOLD_BACK,      /* HOLDING is taken back */
 	CLAIM_AGAIN,    /* an entry that was to be claimed in has changed, */
 	CLAIM_DROPPED,  /* or was dropped, */
-	CLAIM_REUSED,   /* or is another id's now */
+	CLAIM_REUSED,   /* or is another id's now, which that nonce has not been claimed of */
 	HAPPENINGS
 };
 
@@ -140,6 +140,16 @@ static int is_in_table(const volatile void *at)
 	return (const volatile char *)at >= (const volatile char *)guard->held;
 }
 
+static void observe_claim_again(uint64_t is, uint64_t from, uint64_t to)
+{
+	if (!is)
+		happened[CLAIM_DROPPED]++;
+	else if (is >> ENTRY_BITS == from >> ENTRY_BITS)
+		happened[CLAIM_AGAIN]++;
+	else
+		happened[CLAIM_REUSED] += !(is & (from ^ to));
+}
+
 static void observe_entry(uint64_t is, uint64_t from, uint64_t to)
 {
 	const struct caller *c = running;
@@ -148,7 +158,7 @@ static void observe_entry(uint64_t is, uint64_t from, uint64_t to)
 	if (!from || !to)
 		return;
 	if (from != new_entry(id) && is != from)
-		happened[!is ? CLAIM_DROPPED : is >> ENTRY_BITS == id ? CLAIM_AGAIN : CLAIM_REUSED]++;
+		observe_claim_again(is, from, to);
 	else if (from != new_entry(id))
 		return;
 	else if (is == from && id != first_id + (uint64_t)laps[c->id[c->now]] * PLACES)
@@ -198,7 +208,10 @@ static void step_to_swap(const volatile void *at, uint64_t from, uint64_t to)
 
 /* ---- Programs, drawn and checked */
 
-/* Mostly about the first id, and holds more often than claims. */
+/*
+ * Mostly about the first id, and holds more often than claims of one nonce. Most calls go on from the one before:
+ * what is dropped makes room for the last id, what is held is claimed.
+ */
 static void draw(struct caller *c, unsigned ids)
 {
 	c->calls = 1 + (unsigned)rng_below(CALLS);
@@ -207,6 +220,15 @@ static void draw(struct caller *c, unsigned ids)
 
 		c->op[i] = what < 5 ? (unsigned)rng_below(2) * 2 : what < 8 ? HOLD : DROP;
 		c->id[i] = rng_below(2) ? 0 : (unsigned)rng_below(ids);
+		if (!i || rng_below(3) == 0)
+			continue;
+		if (c->op[i - 1] == DROP) {
+			c->op[i] = HOLD;
+			c->id[i] = ids - 1;
+		} else if (c->op[i - 1] == HOLD) {
+			c->op[i] = (unsigned)rng_below(KINDS);
+			c->id[i] = c->id[i - 1];
+		}
 	}
 	c->done = 0;
 	getcontext(&c->context);
