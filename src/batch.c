@@ -16,12 +16,12 @@
 /*
  * A lane costs a message about what this many bytes of it take by themselves: more with CMAC, of whose short messages
  * the core overlaps several by itself. So lanes are worth it if the messages but the longest have WORTH_LANES bytes
- * beyond that together, and no message below it takes one.
+ * beyond that together and SORTING for each of the batch, and no message below it takes one.
  */
-enum { UPKEEP_HMAC = 96, UPKEEP_CMAC = 140, WORTH_LANES = 220 };
+enum { UPKEEP_HMAC = 160, UPKEEP_CMAC = 176, WORTH_LANES = 180, SORTING = 12 };
 
-/* Lanes are worth the sorting if two of n bodies have WORTH_SORTING / n bytes; rows, for as many messages with GMAC. */
-enum { WORTH_SORTING = 600, WORTH_ROWS = 4 };
+/* Rows are worth the sorting if so many messages with GMAC follow each other, or so many of equally many blocks. */
+enum { WORTH_ROWS = 12, WORTH_ROW = 6 };
 
 /* Of a first-level cache; a set of its lines holds what lies a multiple of 4096 bytes apart. */
 enum { WAYS = 8 };
@@ -34,6 +34,8 @@ enum { STAGE_LEN = 128, SHORT_LEN = STAGE_LEN - 9 };
 
 static int one(const smb3sign_msg *m, enum smb3sign_task task)
 {
+	if (m->reserved)
+		return SMB3SIGN_E_INVAL;
 	return task == TASK_SIGN ? smb3sign_sign(m->key, m->hdr, m->body, m->body_cnt)
 				 : smb3sign_verify(m->key, m->hdr, m->body, m->body_cnt);
 }
@@ -41,13 +43,6 @@ static int one(const smb3sign_msg *m, enum smb3sign_task task)
 INLINE int valid(const smb3sign_msg *m)
 {
 	return !m->reserved && smb3sign_usable(m->key, m->hdr);
-}
-
-/* The message with its result, which is returned too. */
-INLINE int by_itself(smb3sign_msg *m, enum smb3sign_task task)
-{
-	m->result = m->reserved ? SMB3SIGN_E_INVAL : one(m, task);
-	return m->result;
 }
 
 INLINE int conclude(uint8_t *hdr, const struct smb3sign_tag *tag, enum smb3sign_task task)
@@ -270,25 +265,37 @@ static void advance(struct lanes *l)
 	}
 }
 
-/* Whether the messages to do with this kernel are worth it. */
+/* The bytes of a message beyond what a lane costs. */
+INLINE size_t gain(const smb3sign_msg *m)
+{
+	size_t len = SMB3SIGN_HEADER_LEN, cost = upkeep(m->key);
+
+	for (size_t i = 0; m->body && i < m->body_cnt; i++)
+		len += m->body[i].iov_len;
+	return len - (len < cost ? len : cost);
+}
+
+/* Those of several messages, and of the longest. */
+struct gains {
+	size_t total, longest;
+};
+
+/* Whether they make lanes worth it in a batch of n. */
+INLINE int add_gain(struct gains *g, size_t gain, size_t n)
+{
+	g->total += gain;
+	g->longest = g->longest > gain ? g->longest : gain;
+	return g->total - g->longest >= WORTH_LANES + n * SORTING;
+}
+
+/* Whether the messages with this kernel are worth it. */
 static int worth_lanes(const smb3sign_msg *msgs, size_t n, smb3sign_lanes_fn *kernel)
 {
-	size_t total = 0, longest = 0, cost = upkeep(msgs->key);
+	struct gains all = {0, 0};
 
-	for (size_t i = 0; i < n; i++) {
-		size_t len = SMB3SIGN_HEADER_LEN;
-
-		if (msgs[i].result != TO_DO || !msgs[i].body || lanes_fn(msgs[i].key) != kernel)
-			continue;
-		for (size_t j = 0; j < msgs[i].body_cnt; j++)
-			len += msgs[i].body[j].iov_len;
-		if (len <= cost)
-			continue;
-		longest = longest > len - cost ? longest : len - cost;
-		total += len - cost;
-		if (total - longest >= WORTH_LANES)
+	for (size_t i = 0; i < n; i++)
+		if (valid(&msgs[i]) && lanes_fn(msgs[i].key) == kernel && add_gain(&all, gain(&msgs[i]), n))
 			return 1;
-	}
 	return 0;
 }
 
@@ -366,18 +373,15 @@ static void one_by_one(struct row *r, enum smb3sign_task task)
 		((smb3sign_msg *)r->arg[i].caller)->result = one(r->arg[i].caller, task);
 }
 
-/*
- * Whether a valid message with GMAC is short and in one piece, and of the rows' kernel. The first such message chooses
- * it.
- */
-INLINE int fits_row(struct rows *rows, const smb3sign_msg *m)
+/* Whether a valid message with GMAC is short, in one piece, and of the rows' kernel. The first such one chooses it. */
+INLINE int fits_row(const struct smb3sign_ghash **ghash, const smb3sign_msg *m)
 {
 	if (m->body_cnt != 1 || !m->body || m->body->iov_len > 16 * SMB3SIGN_SHORT_BLOCKS || !m->body->iov_base)
 		return 0;
-	if (rows->ghash)
-		return m->key->ghash == rows->ghash && m->key->message;
-	rows->ghash = has_shorts(m->key) ? m->key->ghash : NULL;
-	return rows->ghash != NULL;
+	if (*ghash)
+		return m->key->ghash == *ghash && m->key->message;
+	*ghash = has_shorts(m->key) ? m->key->ghash : NULL;
+	return *ghash != NULL;
 }
 
 /* One that fits finds its row, and the kernel takes it once the row is full. */
@@ -416,8 +420,8 @@ NOINLINE int but_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	rows.ghash = NULL;
 	rows.waiting = 0;
 	for (smb3sign_msg *m = msgs; m < msgs + n; m++) {
-		if (!valid(m) || !(m->key->ghash ? fits_row(&rows, m) : takes_lane(m))) {
-			by_itself(m, task);
+		if (!valid(m) || !(m->key->ghash ? fits_row(&rows.ghash, m) : takes_lane(m))) {
+			m->result = one(m, task);
 		} else if (m->key->ghash) {
 			place(&rows, m, task);
 		} else {
@@ -455,52 +459,88 @@ static void by_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	}
 }
 
-/* Whether some of them might gain by going side by side: by the first two for lanes, or the first for rows. */
-INLINE int worth_sorting(const smb3sign_msg *msgs, size_t n)
+/* Whether n messages like this one would be worth sorting. A body in pieces is taken for long. */
+INLINE int worth_a_look(const smb3sign_msg *m, size_t n)
 {
-	size_t longer = 0, least = WORTH_SORTING / n;
+	size_t least;
 
-	for (size_t i = 0; i < n; i++) {
-		const smb3sign_msg *m = &msgs[i];
+	if (!m->key || !m->body || !m->body_cnt)
+		return 0;
+	if (m->key->ghash)
+		return n >= WORTH_ROW && m->body->iov_len <= 16 * SMB3SIGN_SHORT_BLOCKS;
+	if (!m->key->mac) /* what belongs to no key is not looked at */
+		return 0;
+	if (m->body_cnt > 1)
+		return n > 1;
+	least = upkeep(m->key) - SMB3SIGN_HEADER_LEN;
+	return m->body->iov_len > least && (m->body->iov_len - least) * (n - 1) >= WORTH_LANES + n * SORTING;
+}
 
-		if (!valid(m) || !m->body_cnt || !m->body)
+/*
+ * Whether some of these messages gain by going side by side. A guess, made quickly: all of HMAC, and all of CMAC, are
+ * taken to have one kernel, and those of GMAC to be in one piece.
+ */
+static int worth_sorting(const smb3sign_msg *msgs, size_t n)
+{
+	struct gains gains[2] = {{0, 0}, {0, 0}};
+	size_t shorts = 0, alike = 0, nblk = 0;
+
+	for (const smb3sign_msg *m = msgs; m < msgs + n; m++) {
+		if (m->key && m->key->ghash && m->body && m->body_cnt &&
+		    m->body->iov_len <= 16 * SMB3SIGN_SHORT_BLOCKS) {
+			size_t here = (m->body->iov_len + 15) / 16;
+
+			alike = here == nblk ? alike + 1 : 1;
+			nblk = here;
+			if (++shorts == WORTH_ROWS || alike == WORTH_ROW)
+				return 1;
 			continue;
-		if (m->key->ghash) {
-			if (n >= WORTH_ROWS && m->body->iov_len <= 16 * SMB3SIGN_SHORT_BLOCKS)
-				return 1;
-		} else if (takes_lane(m) && (m->body_cnt > 1 || m->body->iov_len > least)) {
-			if (++longer > 1)
-				return 1;
 		}
+		shorts = alike = 0;
+		if (valid(m) && !m->key->ghash && lanes_fn(m->key) &&
+		    add_gain(&gains[m->key->alg == SMB3SIGN_AES_CMAC], gain(m), n))
+			return 1;
 	}
 	return 0;
 }
 
-/* Those that are worth it, side by side; the first result that is not OK. */
-static int run_sorted(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+/* With a look at all of them first; the first result that is not OK. */
+NOINLINE int run_with_a_look(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 {
 	int first = SMB3SIGN_OK;
 
-	if (but_lanes(msgs, n, task))
+	if (!worth_sorting(msgs, n))
+		for (size_t i = 0; i < n; i++)
+			msgs[i].result = one(&msgs[i], task);
+	else if (but_lanes(msgs, n, task))
 		by_lanes(msgs, n, task);
 	for (size_t i = n; i-- > 0;)
 		first = msgs[i].result ? msgs[i].result : first;
 	return first;
 }
 
-INLINE int run(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
+/*
+ * One by one, up to where a look at the others may be worth it. What sign and verify do is inline here: to decide about
+ * a message costs what calling them would.
+ */
+INLINE int run(smb3sign_msg *m, size_t n, enum smb3sign_task task)
 {
-	int first = SMB3SIGN_OK;
+	int first = SMB3SIGN_OK, result;
 
-	if (!msgs && n)
+	if (!m && n)
 		return SMB3SIGN_E_INVAL;
-	if (n == 1)
-		return by_itself(msgs, task);
-	if (n && worth_sorting(msgs, n))
-		return run_sorted(msgs, n, task);
-	for (size_t i = 0; i < n; i++) {
-		int result = by_itself(&msgs[i], task);
-
+	for (; n; m++, n--) {
+		if (worth_a_look(m, n)) {
+			result = run_with_a_look(m, n, task);
+			return first ? first : result;
+		}
+		if (m->reserved)
+			result = SMB3SIGN_E_INVAL;
+		else if (task == TASK_SIGN)
+			result = smb3sign_sign_message(m->key, m->hdr, m->body, m->body_cnt);
+		else
+			result = smb3sign_verify_message(m->key, m->hdr, m->body, m->body_cnt);
+		m->result = result;
 		first = first ? first : result;
 	}
 	return first;

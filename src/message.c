@@ -6,9 +6,6 @@
  */
 #include "message.h"
 
-/* Up to this many bytes a body in several pieces is gathered, so that a small message is one call of one kernel. */
-#define GATHER_MAX 256
-
 int smb3sign_exempt(unsigned alg, const void *hdr)
 {
 	if (!hdr)
@@ -18,11 +15,7 @@ int smb3sign_exempt(unsigned alg, const void *hdr)
 	return smb2_is_header(hdr) ? smb3sign_exempt_reason(alg, hdr) : SMB3SIGN_E_MESSAGE;
 }
 
-/*
- * The MAC by steps: for kernels without a call for the whole message, and for large bodies in pieces. Not inline, so
- * that the others need no room on the stack.
- */
-NOINLINE struct smb3sign_tag mac_by_steps(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+struct smb3sign_tag smb3sign_mac_by_steps(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
 					  const smb3sign_iov *body, size_t cnt)
 {
 	uint8_t first[SMB3SIGN_HEADER_LEN] = {0}, bytes[SMB3SIGN_SIG_LEN];
@@ -42,10 +35,10 @@ NOINLINE struct smb3sign_tag mac_by_steps(const smb3sign_key *key, const uint8_t
 	return tag;
 }
 
-NOINLINE struct smb3sign_tag mac_gathered(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+struct smb3sign_tag smb3sign_mac_gathered(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
 					  const smb3sign_iov *body, size_t cnt)
 {
-	uint8_t whole[GATHER_MAX];
+	uint8_t whole[SMB3SIGN_GATHER_MAX];
 	size_t len = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
@@ -55,46 +48,6 @@ NOINLINE struct smb3sign_tag mac_gathered(const smb3sign_key *key, const uint8_t
 		len += body[i].iov_len;
 	}
 	return key->message(key, hdr, set_flags, whole, len);
-}
-
-INLINE struct smb3sign_tag mac(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags, const smb3sign_iov *body,
-			       size_t cnt, const struct smb3sign_extent *e)
-{
-	if (!key->message)
-		return mac_by_steps(key, hdr, set_flags, body, cnt);
-	if (e->pieces <= 1)
-		return key->message(key, hdr, set_flags, e->piece, e->len);
-	if (e->len <= GATHER_MAX)
-		return mac_gathered(key, hdr, set_flags, body, cnt);
-	return mac_by_steps(key, hdr, set_flags, body, cnt);
-}
-
-/* Apart from verify_measured: a tag that is wiped, be it in a branch not taken, gcc keeps in memory and waits for. */
-INLINE int sign_measured(const smb3sign_key *key, uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
-			 const struct smb3sign_extent *e)
-{
-	struct smb3sign_tag tag;
-	int err = smb3sign_check(key, hdr, e, TASK_SIGN);
-
-	if (err)
-		return err;
-	tag = mac(key, hdr, SMB2_FLAGS_SIGNED, body, cnt, e);
-	smb3sign_put_signature(hdr, &tag);
-	return SMB3SIGN_OK;
-}
-
-INLINE int verify_measured(const smb3sign_key *key, const uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
-			   const struct smb3sign_extent *e)
-{
-	struct smb3sign_tag tag;
-	int err = smb3sign_check(key, hdr, e, TASK_VERIFY);
-
-	if (err)
-		return err;
-	tag = mac(key, hdr, 0, body, cnt, e);
-	err = smb3sign_judge(&tag, hdr + SMB2_SIGNATURE, smb2_flags(hdr));
-	smb3sign_wipe(&tag, sizeof(tag)); /* the right signature of a forged message is worth having */
-	return err;
 }
 
 int smb3sign_compute(const smb3sign_key *key, const void *hdr, const smb3sign_iov *body, size_t body_cnt, void *sig)
@@ -107,25 +60,19 @@ int smb3sign_compute(const smb3sign_key *key, const void *hdr, const smb3sign_io
 		err = smb3sign_check(key, hdr, &e, TASK_SIGN);
 	if (err)
 		return err;
-	tag = mac(key, hdr, SMB2_FLAGS_SIGNED, body, body_cnt, &e);
+	tag = smb3sign_mac(key, hdr, SMB2_FLAGS_SIGNED, body, body_cnt, &e);
 	memcpy(sig, &tag, sizeof(tag));
 	return SMB3SIGN_OK;
 }
 
 int smb3sign_sign(const smb3sign_key *key, void *hdr, const smb3sign_iov *body, size_t body_cnt)
 {
-	struct smb3sign_extent e;
-	int err = smb3sign_usable(key, hdr) ? smb3sign_measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
-
-	return err ? err : sign_measured(key, hdr, body, body_cnt, &e);
+	return smb3sign_sign_message(key, hdr, body, body_cnt);
 }
 
 int smb3sign_verify(const smb3sign_key *key, const void *hdr, const smb3sign_iov *body, size_t body_cnt)
 {
-	struct smb3sign_extent e;
-	int err = smb3sign_usable(key, hdr) ? smb3sign_measure(&e, body, body_cnt) : SMB3SIGN_E_INVAL;
-
-	return err ? err : verify_measured(key, hdr, body, body_cnt, &e);
+	return smb3sign_verify_message(key, hdr, body, body_cnt);
 }
 
 /* The body of a contiguous message; segment is its one segment, for keys whose kernels go by steps. */
@@ -147,7 +94,7 @@ int smb3sign_sign_buf(const smb3sign_key *key, void *msg, size_t len)
 	struct smb3sign_extent e;
 	int err = smb3sign_usable(key, msg) ? measure_buf(&e, &segment, msg, len) : SMB3SIGN_E_INVAL;
 
-	return err ? err : sign_measured(key, msg, &segment, 1, &e);
+	return err ? err : smb3sign_sign_measured(key, msg, &segment, 1, &e);
 }
 
 int smb3sign_verify_buf(const smb3sign_key *key, const void *msg, size_t len)
@@ -156,5 +103,5 @@ int smb3sign_verify_buf(const smb3sign_key *key, const void *msg, size_t len)
 	struct smb3sign_extent e;
 	int err = smb3sign_usable(key, msg) ? measure_buf(&e, &segment, msg, len) : SMB3SIGN_E_INVAL;
 
-	return err ? err : verify_measured(key, msg, &segment, 1, &e);
+	return err ? err : smb3sign_verify_measured(key, msg, &segment, 1, &e);
 }

@@ -123,4 +123,73 @@ INLINE int smb3sign_judge(const struct smb3sign_tag *tag, const uint8_t *signatu
 	return flags & SMB2_FLAGS_SIGNED ? SMB3SIGN_E_SIGNATURE : SMB3SIGN_E_UNSIGNED;
 }
 
+/* Up to this many bytes a body in several pieces is gathered, so that a small message is one call of one kernel. */
+enum { SMB3SIGN_GATHER_MAX = 256 };
+
+/*
+ * The MAC by steps: for kernels without a call for the whole message, and for large bodies in pieces. This and the next
+ * are not inline, so that the others need no room on the stack.
+ */
+struct smb3sign_tag smb3sign_mac_by_steps(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+					  const smb3sign_iov *body, size_t cnt);
+struct smb3sign_tag smb3sign_mac_gathered(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+					  const smb3sign_iov *body, size_t cnt);
+
+INLINE struct smb3sign_tag smb3sign_mac(const smb3sign_key *key, const uint8_t *hdr, uint8_t set_flags,
+					const smb3sign_iov *body, size_t cnt, const struct smb3sign_extent *e)
+{
+	if (!key->message)
+		return smb3sign_mac_by_steps(key, hdr, set_flags, body, cnt);
+	if (e->pieces <= 1)
+		return key->message(key, hdr, set_flags, e->piece, e->len);
+	if (e->len <= SMB3SIGN_GATHER_MAX)
+		return smb3sign_mac_gathered(key, hdr, set_flags, body, cnt);
+	return smb3sign_mac_by_steps(key, hdr, set_flags, body, cnt);
+}
+
+/* Apart from the next one: a tag that is wiped, be it in a branch not taken, gcc keeps in memory and waits for. */
+INLINE int smb3sign_sign_measured(const smb3sign_key *key, uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
+				  const struct smb3sign_extent *e)
+{
+	struct smb3sign_tag tag;
+	int err = smb3sign_check(key, hdr, e, TASK_SIGN);
+
+	if (err)
+		return err;
+	tag = smb3sign_mac(key, hdr, SMB2_FLAGS_SIGNED, body, cnt, e);
+	smb3sign_put_signature(hdr, &tag);
+	return SMB3SIGN_OK;
+}
+
+INLINE int smb3sign_verify_measured(const smb3sign_key *key, const uint8_t *hdr, const smb3sign_iov *body, size_t cnt,
+				    const struct smb3sign_extent *e)
+{
+	struct smb3sign_tag tag;
+	int err = smb3sign_check(key, hdr, e, TASK_VERIFY);
+
+	if (err)
+		return err;
+	tag = smb3sign_mac(key, hdr, 0, body, cnt, e);
+	err = smb3sign_judge(&tag, hdr + SMB2_SIGNATURE, smb2_flags(hdr));
+	smb3sign_wipe(&tag, sizeof(tag)); /* the right signature of a forged message is worth having */
+	return err;
+}
+
+/* smb3sign_sign and smb3sign_verify. */
+INLINE int smb3sign_sign_message(const smb3sign_key *key, uint8_t *hdr, const smb3sign_iov *body, size_t cnt)
+{
+	struct smb3sign_extent e;
+	int err = smb3sign_usable(key, hdr) ? smb3sign_measure(&e, body, cnt) : SMB3SIGN_E_INVAL;
+
+	return err ? err : smb3sign_sign_measured(key, hdr, body, cnt, &e);
+}
+
+INLINE int smb3sign_verify_message(const smb3sign_key *key, const uint8_t *hdr, const smb3sign_iov *body, size_t cnt)
+{
+	struct smb3sign_extent e;
+	int err = smb3sign_usable(key, hdr) ? smb3sign_measure(&e, body, cnt) : SMB3SIGN_E_INVAL;
+
+	return err ? err : smb3sign_verify_measured(key, hdr, body, cnt, &e);
+}
+
 #endif
