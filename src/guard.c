@@ -22,8 +22,8 @@
  * has more than 40 bits is refused, so no id ever passes for another one. All zero is lap 0 with nothing used, which is
  * true of a new guard; the laps before it do not exist.
  *
- * held[]: the id in the 59 high bits (no lower id has a lap of more than 40), READY, the used nonces. 0: free. Until it
- * is READY an entry says that all four are used.
+ * held[]: the id in the 59 high bits (58 suffice, for laps of 40 in 2^18 places), READY, the used nonces. 0: free. Until
+ * it is READY an entry says that all four are used.
  */
 enum {
 	NONCES = 0x0f,

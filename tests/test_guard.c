@@ -964,7 +964,10 @@ int main(void)
 	TCase *make = add_case(s, "make"), *window = add_case(s, "window"), *held = add_case(s, "held");
 	TCase *model = add_case(s, "model"), *threads = add_case(s, "threads");
 
+	/* 2^32 ids; and emulators and ThreadSanitizer on a machine that others use. */
 	tcase_set_timeout(window, 3600);
+	tcase_set_timeout(model, 600);
+	tcase_set_timeout(threads, 600);
 	tcase_add_test(make, test_new);
 	tcase_add_test(make, test_new_errors);
 	tcase_add_test(make, test_arguments);

@@ -372,6 +372,7 @@ int main(void)
 	Suite *s = suite_create("guard_steps");
 	TCase *steps = add_case(s, "steps");
 
+	tcase_set_timeout(steps, 600);
 	tcase_add_test(steps, test_steps);
 	return run_suite(s);
 }

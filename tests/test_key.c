@@ -128,18 +128,21 @@ static int is_zero(const void *p, size_t n)
 struct racer {
 	pthread_t thread;
 	pthread_barrier_t *start;
+	size_t number;
 	uint32_t features;
 	char impl[ALGS][64];
 	const char *cpu;
+	smb3sign_preauth preauth;
 	int selftest, err;
 };
 
-static void *race(void *arg)
+static void ask_features(struct racer *r)
 {
-	struct racer *r = arg;
-
-	pthread_barrier_wait(r->start);
 	r->features = smb3sign_cpu_features();
+}
+
+static void make_keys(struct racer *r)
+{
 	for (unsigned alg = 0; alg < ALGS; alg++) {
 		smb3sign_key *key = NULL;
 
@@ -147,8 +150,39 @@ static void *race(void *arg)
 		snprintf(r->impl[alg], sizeof(r->impl[alg]), "%s", smb3sign_key_impl(key));
 		smb3sign_key_free(key);
 	}
+}
+
+static void ask_cpu(struct racer *r)
+{
 	r->cpu = smb3sign_cpu();
+}
+
+static void test_self(struct racer *r)
+{
 	r->selftest = smb3sign_selftest();
+}
+
+static void hash(struct racer *r)
+{
+	uint8_t negotiate[64 + 36];
+	smb3sign_iov iov = {negotiate, sizeof(negotiate)};
+
+	memset(negotiate, 0, sizeof(negotiate));
+	memcpy(negotiate, "\xfeSMB\x40", 5);
+	smb3sign_preauth_init(&r->preauth);
+	r->err |= smb3sign_preauth_update(&r->preauth, &iov, 1);
+}
+
+/* Each racer begins with another call. */
+static void *race(void *arg)
+{
+	static void (*const calls[])(struct racer *) = {ask_features, make_keys, ask_cpu, test_self, hash};
+	enum { N = sizeof(calls) / sizeof(calls[0]) };
+	struct racer *r = arg;
+
+	pthread_barrier_wait(r->start);
+	for (size_t i = 0; i < N; i++)
+		calls[(r->number + i) % N](r);
 	return NULL;
 }
 
@@ -161,6 +195,7 @@ START_TEST(test_first_use)
 	pthread_barrier_init(&start, NULL, THREADS);
 	for (size_t i = 0; i < THREADS; i++) {
 		racers[i].start = &start;
+		racers[i].number = i;
 		ck_assert_int_eq(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
 	}
 	for (size_t i = 0; i < THREADS; i++)
@@ -170,6 +205,7 @@ START_TEST(test_first_use)
 		ck_assert_int_eq(racers[i].selftest, SMB3SIGN_OK);
 		ck_assert_uint_eq(racers[i].features, racers[0].features);
 		ck_assert_str_eq(racers[i].cpu, racers[0].cpu);
+		ck_assert_mem_eq(racers[i].preauth.hash, racers[0].preauth.hash, 64);
 		for (unsigned alg = 0; alg < ALGS; alg++)
 			ck_assert_str_eq(racers[i].impl[alg], racers[0].impl[alg]);
 	}
@@ -637,7 +673,7 @@ END_TEST
 
 /* ---- Threads and processes ---- */
 
-enum { SHARED_MESSAGES = 32, ROUNDS = 400 };
+enum { SHARED_MESSAGES = 32, ROUNDS = 400, BATCH = 24 };
 
 struct shared {
 	const smb3sign_key *key[ALGS];
@@ -667,6 +703,35 @@ static unsigned sign_and_verify(const smb3sign_key *key, const uint8_t *msg, siz
 	wrong += smb3sign_sign_begin(&ctx, key, copy) != SMB3SIGN_OK;
 	smb3sign_update(&ctx, msg + 64, len - 64);
 	wrong += smb3sign_sign_end(&ctx, sig) != SMB3SIGN_OK || memcmp(sig, msg + 48, 16) != 0;
+	wrong += smb3sign_verify_begin(&ctx, key, msg) != SMB3SIGN_OK;
+	smb3sign_update(&ctx, msg + 64, len - 64);
+	wrong += smb3sign_verify_end(&ctx) != SMB3SIGN_OK;
+	return wrong;
+}
+
+/* Messages of all algorithms, from i on: those that are there verified, copies of their headers signed. */
+static unsigned batches(const struct shared *s, unsigned i)
+{
+	smb3sign_msg verify[BATCH], sign[BATCH];
+	smb3sign_iov body[BATCH];
+	uint8_t hdr[BATCH][64];
+	unsigned wrong = 0;
+
+	for (unsigned n = 0; n < BATCH; n++) {
+		const unsigned alg = n % ALGS, m = (i + n) % SHARED_MESSAGES;
+		uint8_t *msg = s->msg[alg][m];
+
+		body[n] = (smb3sign_iov){msg + 64, s->len[alg][m] - 64};
+		verify[n] = (smb3sign_msg){.key = s->key[alg], .hdr = msg, .body = &body[n], .body_cnt = 1};
+		sign[n] = verify[n];
+		sign[n].hdr = hdr[n];
+		memcpy(hdr[n], msg, 48);
+		memset(hdr[n] + 48, 0, 16);
+	}
+	wrong += smb3sign_verify_batch(verify, BATCH) != SMB3SIGN_OK;
+	wrong += smb3sign_sign_batch(sign, BATCH) != SMB3SIGN_OK;
+	for (unsigned n = 0; n < BATCH; n++)
+		wrong += memcmp(hdr[n], verify[n].hdr, 64) != 0;
 	return wrong;
 }
 
@@ -679,6 +744,8 @@ static void *work(void *arg)
 		unsigned alg = (round + w->number) % ALGS, i = (round * 7 + w->number * 5) % SHARED_MESSAGES;
 
 		w->wrong += sign_and_verify(w->shared->key[alg], w->shared->msg[alg][i], w->shared->len[alg][i]);
+		if (round % 8 == 0)
+			w->wrong += batches(w->shared, i);
 	}
 	return NULL;
 }
