@@ -326,6 +326,23 @@ size_t random_split(smb3sign_iov *iov, size_t max, const void *body, size_t len)
 
 /* ---- OpenSSL ---- */
 
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define MEMORY_SANITIZER 1
+#endif
+#endif
+
+void written_by_openssl(void *p, size_t n)
+{
+#ifdef MEMORY_SANITIZER
+	__msan_unpoison(p, n);
+#else
+	(void)p;
+	(void)n;
+#endif
+}
+
 static void openssl_failed(const char *what)
 {
 	ck_abort_msg("OpenSSL: %s failed", what);
@@ -374,6 +391,7 @@ static void ref_mac(struct ref_mac *m, const OSSL_PARAM *params, const void *key
 			openssl_failed(m->name);
 	if (!EVP_MAC_final(m->ctx, mac, &got, mac_len) || got != mac_len)
 		openssl_failed(m->name);
+	written_by_openssl(mac, mac_len);
 }
 
 static void ref_hmac_pieces(const void *key, size_t key_len, const struct piece *pieces, size_t n, uint8_t mac[32])
@@ -421,6 +439,7 @@ void ref_aes128(const uint8_t key[16], const uint8_t in[16], uint8_t out[16])
 	if (!ctx || !EVP_EncryptInit_ex(ctx, EVP_aes_128_ecb(), NULL, key, NULL) ||
 	    !EVP_CIPHER_CTX_set_padding(ctx, 0) || !EVP_EncryptUpdate(ctx, out, &got, in, 16) || got != 16)
 		openssl_failed("AES-128");
+	written_by_openssl(out, 16);
 	EVP_CIPHER_CTX_free(ctx);
 }
 

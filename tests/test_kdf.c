@@ -58,6 +58,7 @@ static void openssl_kbkdf(uint8_t *ki, size_t ki_len, uint8_t *label, size_t lab
 	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
 
 	ck_assert_msg(ctx && EVP_KDF_derive(ctx, out, out_len, params) == 1, "OpenSSL: KBKDF failed");
+	written_by_openssl(out, out_len);
 	EVP_KDF_CTX_free(ctx);
 	EVP_KDF_free(kdf);
 }

@@ -899,7 +899,9 @@ static void check_sha_openssl(const struct sha *s)
 		rng_fill(msg, len);
 		ck_assert_int_eq(EVP_Digest(msg, len, want, &want_len, s->sha256 ? EVP_sha256() : EVP_sha512(), NULL),
 				 1);
+		written_by_openssl(&want_len, sizeof(want_len));
 		ck_assert_uint_eq(want_len, 8 * s->word);
+		written_by_openssl(want, want_len);
 		sha_message(s, msg, len, digest);
 		if (memcmp(digest, want, want_len))
 			ck_abort_msg("%s: wrong digest of %zu bytes", s->name, len);
@@ -1213,6 +1215,7 @@ static void check_lanes_openssl(const struct smb3sign_sha256 *k)
 
 			rng_fill(msg, len);
 			ck_assert_int_eq(EVP_Digest(msg, len, want[j], NULL, EVP_sha256(), NULL), 1);
+			written_by_openssl(want[j], sizeof(want[j]));
 			lanes[j].p = padded[j] = sha_padded(&s, msg, len, &nblk);
 			ck_assert_uint_eq(nblk, full + 1);
 			sha_init(&s, lanes[j].state);
