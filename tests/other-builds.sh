@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # usage: sh tests/other-builds.sh [NAME]...
 # The suites in other builds: without and with more optimisation, link-time optimisation, for the processor at hand alone,
-# other compilers, ThreadSanitizer; and the library, its self-test and a message with musl, and as a Windows DLL and static
-# library under Wine. Without arguments: all of them. A compiler that is not there is named and counts as not tested. Installs
-# what is missing with apt-get. Build folders: $BUILD-NAME (BUILD's default: build).
+# other compilers, AddressSanitizer and UndefinedBehaviorSanitizer with clang, MemorySanitizer, ThreadSanitizer; and the library,
+# its self-test and a message with musl, and as a Windows DLL and static library under Wine. Without arguments: all of them. A
+# compiler that is not there is named and counts as not tested. Installs what is missing with apt-get. Build folders:
+# $BUILD-NAME (BUILD's default: build).
 set -eu
 cd "$(dirname "$0")/.."
 case ${BUILD:=build} in
@@ -79,12 +80,15 @@ windows()
 		failed="$failed; windows: exports"
 }
 
-every='^(api|batch|bind|frame|gmac|guard|guard_steps|kdf|kernels|key|message|negotiate|pitfalls|policy|preauth|selftest|stream|vectors)$'
+every='^(api|batch|bind|bounds|frame|gmac|guard|guard_steps|kdf|kernels|key|message|negotiate|pitfalls|policy|preauth|selftest|stream|vectors)$'
 # The searches of the stack in api are about optimised code.
-no_api='^(batch|bind|frame|gmac|guard|guard_steps|kdf|kernels|key|message|negotiate|pitfalls|policy|preauth|selftest|stream|vectors)$'
+no_api='^(batch|bind|bounds|frame|gmac|guard|guard_steps|kdf|kernels|key|message|negotiate|pitfalls|policy|preauth|selftest|stream|vectors)$'
 # Link-time optimisation does not see the linker's --wrap, by which some suites stand between the library and malloc.
-no_wrap='^(batch|bind|frame|gmac|guard_steps|kdf|kernels|message|negotiate|pitfalls|policy|preauth|stream|vectors)$'
-threads='^(guard|guard_steps|key|batch|selftest)$'
+no_wrap='^(batch|bind|bounds|frame|gmac|guard_steps|kdf|kernels|message|negotiate|pitfalls|policy|preauth|stream|vectors)$'
+# What has threads, or what they meet in.
+threads='^(guard|key|batch|selftest)$'
+# MemorySanitizer sees what is undefined, not where api and key look for secrets: on stacks and in freed memory.
+memory='^(batch|bind|bounds|frame|gmac|guard|kdf|kernels|message|negotiate|pitfalls|policy|preauth|selftest|soak_batch|stream|vectors|wycheproof)$'
 compiled='^(api|api_.*|batch|kernels|selftest|stream|vectors)$'
 
 build_one()
@@ -96,6 +100,8 @@ build_one()
 	lto) suites lto "$no_wrap" gcc "-O2 -flto=auto" ;;
 	clang-O3) suites clang-O3 "$compiled" clang "-O3" ;;
 	clang-19) suites clang-19 "$compiled" clang-19 -O2 ;;
+	clang-sanitize) suites clang-sanitize "$every" clang "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all" ;;
+	memory) suites memory "$memory" clang "-O1 -g -fsanitize=memory -fsanitize-memory-param-retval" ;;
 	threads) suites threads "$threads" gcc "-O1 -g -fsanitize=thread" ;;
 	clang-threads) suites clang-threads "$threads" clang "-O1 -g -fsanitize=thread" ;;
 	musl) musl ;;
@@ -105,7 +111,7 @@ build_one()
 }
 
 sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config check libssl-dev
-[ $# -gt 0 ] || set -- O0 O3 native lto clang-O3 clang-19 threads clang-threads musl windows
+[ $# -gt 0 ] || set -- O0 O3 native lto clang-O3 clang-19 clang-sanitize memory threads clang-threads musl windows
 for name; do
 	build_one "$name"
 done

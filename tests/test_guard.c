@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "support.h"
 
@@ -693,7 +694,7 @@ struct team {
 	uint64_t base; /* this round's id */
 	_Atomic unsigned grants[NONCES];
 	_Atomic int held;
-	_Atomic uint64_t arrivals;
+	_Atomic uint64_t arrivals, met; /* met: how many meetings there are */
 };
 
 struct member {
@@ -761,12 +762,21 @@ static void meet(struct team *t, uint64_t meeting)
 			sched_yield();
 }
 
+/* Where other programs keep the members from running at once, a meeting takes milliseconds: fewer of them then. */
+enum { SECONDS = 10, MEETINGS_AT_LEAST = 500 };
+
 static void claim_in_step(struct team *t, unsigned member, unsigned round)
 {
-	(void)member;
+	const time_t began = time(NULL);
+
 	(void)round;
 	for (uint64_t id = 0; id < RACED; id++) {
+		/* Member 0 says so before it comes to this meeting, and everyone knows behind it. */
+		if (member == 0 && id >= MEETINGS_AT_LEAST && time(NULL) - began > SECONDS)
+			t->met = id;
 		meet(t, id);
+		if (id == t->met)
+			return;
 		if (claim(t->g, id, RESPONSE) == SMB3SIGN_OK)
 			raced[id]++;
 	}
@@ -774,11 +784,11 @@ static void claim_in_step(struct team *t, unsigned member, unsigned round)
 
 START_TEST(test_same_moment)
 {
-	struct team t = {.g = new_guard(WINDOW), .round = claim_in_step, .members = 2, .rounds = 1};
+	struct team t = {.g = new_guard(WINDOW), .round = claim_in_step, .members = 2, .rounds = 1, .met = RACED};
 
 	memset(raced, 0, sizeof(raced));
 	run_team(&t);
-	for (size_t id = 0; id < RACED; id++)
+	for (size_t id = 0; id < t.met; id++)
 		ck_assert_msg(raced[id] == 1, "id %zu was granted %u times", id, raced[id]);
 	smb3sign_guard_free(t.g);
 }
