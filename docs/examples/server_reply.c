@@ -27,7 +27,7 @@ static int judge(const smb3sign_key *key, const uint8_t *msg, size_t len, unsign
 	case SMB3SIGN_ACT_VERIFY:
 		err = smb3sign_verify_buf(key, msg, len);
 		*ntstatus = smb3sign_ntstatus(err);
-		return err == SMB3SIGN_OK || msg[HDR_COMMAND] != CANCEL; /* a CANCEL has no answer */
+		return err == SMB3SIGN_OK || (get32(msg + HDR_COMMAND) & 0xffff) != CANCEL; /* a CANCEL has no answer */
 	default:
 		return 0;
 	}
