@@ -5,7 +5,7 @@ add_custom_target(fuzz)
 add_library(smb3sign_fuzz_support OBJECT fuzz.c)
 target_link_libraries(smb3sign_fuzz_support PRIVATE smb3sign_test_support)
 
-set(fuzz_targets message frame caps preauth)
+set(fuzz_targets message stream frame caps preauth guard)
 if(SMB3SIGN_TOOLS)
 	list(APPEND fuzz_targets pcap)
 endif()

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # usage: sh tests/fuzz.sh [SECONDS [TARGET...]]
 #        sh tests/fuzz.sh coverage [TARGET...]
-# Builds the fuzz targets with $CC (default: clang) and runs each (message, frame, caps, preauth, pcap) for SECONDS, 30
-# by default, from the seeds and what earlier runs found. One line for each: inputs tried, inputs a second, edges of the
-# code reached, inputs kept. With "coverage": no fuzzing; how much of each source file those inputs reach, in per cent.
-# Exit status: 1 if any target failed; the input is then in $BUILD (default: build-fuzz), as TARGET-crash-...
+# Builds the fuzz targets with $CC (default: clang) and runs each (all, unless some are named) for SECONDS, 30 by default,
+# as many at a time as there are processors, from the seeds and what earlier runs found. One line for each: inputs tried,
+# inputs a second, edges of the code reached, inputs kept. With "coverage": no fuzzing; how much of each source file those
+# inputs reach. Exit status: 1 if any target failed; the input is then in $BUILD (default: build-fuzz), as TARGET-crash-...
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build-fuzz}
@@ -25,7 +25,8 @@ case $seconds in
 	exit 2
 	;;
 esac
-[ $# -gt 0 ] || set -- message frame caps preauth pcap
+[ $# -gt 0 ] || set -- message stream frame caps preauth guard pcap
+jobs=$(nproc 2>/dev/null || echo 2)
 [ "$compiler" != clang ] || sh tools/install-missing.sh clang libclang-rt-dev llvm cmake make pkg-config check \
 	libssl-dev libpcap-dev python3
 
@@ -34,7 +35,7 @@ make_targets() {
 	if ! {
 		cmake -S . -B "$1" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSMB3SIGN_FUZZ=ON \
 			-DSMB3SIGN_TESTS=ON -DSMB3SIGN_TOOLS=ON -DCMAKE_C_FLAGS="${2-}" &&
-			cmake --build "$1" --target fuzz -j "$(nproc 2>/dev/null || echo 2)"
+			cmake --build "$1" --target fuzz -j "$jobs"
 	} >"$1.log" 2>&1; then
 		cat "$1.log" >&2
 		exit 2
@@ -45,42 +46,65 @@ make_targets() {
 options() {
 	case $1 in
 	message) echo "-max_len=4096" ;;
+	guard) echo "-max_len=400" ;;
 	frame) echo "-max_len=6000" ;;
 	pcap) echo "-max_len=20000 -close_fd_mask=3" ;;
 	*) echo "-max_len=3000" ;;
 	esac
 }
 
+# run TARGET: its file TARGET.failed goes when it has not.
+run() {
+	log=$build/$1.log
+	mkdir -p "$build/corpus/$1"
+	# shellcheck disable=SC2046 # several options
+	"$build/tests/fuzz_$1" $(options "$1") -max_total_time="$seconds" -print_final_stats=1 -timeout=30 \
+		-rss_limit_mb=1024 -artifact_prefix="$build/$1-" "$build/corpus/$1" "$build/seeds/$1" >"$log" 2>&1 &&
+		rm "$build/$1.failed"
+	awk -v target="$1" '
+		/^stat::number_of_executed_units/ { n = $2 }
+		/^stat::average_exec_per_sec/ { rate = $2 }
+		/ cov: / {
+			for (i = 1; i < NF; i++) {
+				if ($i == "cov:") cov = $(i + 1)
+				if ($i == "corp:") corpus = $(i + 1)
+			}
+		}
+		END { sub("/.*", "", corpus); printf "%-8s %12s %8s %8s %8s\n", target, n, rate, cov, corpus }' "$log"
+}
+
+# lane NUMBER TARGET...: one after the other, those of the targets that are this lane's.
+lane() {
+	i=$1
+	shift
+	for target; do
+		[ $((i % jobs)) -ne 0 ] || run "$target"
+		i=$((i + 1))
+	done
+}
+
 fuzz() {
 	make_targets "$build"
 	python3 tests/fuzz_seeds.py tests/data "$build/seeds"
-	failed=
 	printf '%-8s %12s %8s %8s %8s\n' target executions exec/s edges inputs
 	for target; do
-		log=$build/$target.log
-		mkdir -p "$build/corpus/$target"
-		# shellcheck disable=SC2046 # several options
-		"$build/tests/fuzz_$target" $(options "$target") -max_total_time="$seconds" -print_final_stats=1 \
-			-timeout=30 -rss_limit_mb=1024 -artifact_prefix="$build/$target-" \
-			"$build/corpus/$target" "$build/seeds/$target" >"$log" 2>&1 || failed="$failed $target"
-		awk -v target="$target" '
-			/^stat::number_of_executed_units/ { n = $2 }
-			/^stat::average_exec_per_sec/ { rate = $2 }
-			/ cov: / {
-				for (i = 1; i < NF; i++) {
-					if ($i == "cov:") cov = $(i + 1)
-					if ($i == "corp:") corpus = $(i + 1)
-				}
-			}
-			END { sub("/.*", "", corpus); printf "%-8s %12s %8s %8s %8s\n", target, n, rate, cov, corpus }' "$log"
+		: >"$build/$target.failed"
 	done
-	[ -z "$failed" ] || {
-		for target in $failed; do
+	n=0
+	while [ "$n" -lt "$jobs" ]; do
+		lane "$n" "$@" &
+		n=$((n + 1))
+	done
+	wait
+	status=0
+	for target; do
+		if [ -e "$build/$target.failed" ]; then
 			echo "== $target failed; the end of $build/$target.log:"
 			tail -n 60 "$build/$target.log"
-		done
-		exit 1
-	}
+			status=1
+		fi
+	done
+	exit $status
 }
 
 # The profile tools must be those of the compiler.
