@@ -2,7 +2,7 @@
 # The fuzz targets (libFuzzer), one for each concern; fuzz.sh builds and runs them. Not tests of CTest's: they have no
 # end.
 add_custom_target(fuzz)
-add_library(smb3sign_fuzz_support OBJECT fuzz.c)
+add_library(smb3sign_fuzz_support OBJECT fuzz.c fuzz_policy.c)
 target_link_libraries(smb3sign_fuzz_support PRIVATE smb3sign_test_support)
 
 set(fuzz_targets message stream frame caps preauth guard)

@@ -49,4 +49,7 @@ void make_fuzz_keys(void);
 /* Two bytes of input choose it. */
 const struct fuzz_key *take_key(struct input *in);
 
+/* The policies' answers about a header of 64 bytes. */
+void require_policies(const uint8_t *hdr, unsigned state);
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: the input as a frame. The walk over it, verify_frame with the offset it complains of, and sign_frame
- * must agree with a walk written here from MS-SMB2 3.2.4.1.4 and smb3sign.h, and with the oracle for each element. The
- * frame lies in a heap block of exactly its length.
+ * must agree with a walk written here from MS-SMB2 3.2.4.1.4 and smb3sign.h, and with the oracle for each element; the
+ * policies are asked about each. The frame lies in a heap block of exactly its length.
  */
 #include "fuzz.h"
 
@@ -122,12 +122,30 @@ static void sign(const struct fuzz_key *key, uint8_t *frame, size_t len, const s
 	exact_free(copy);
 }
 
+/* About each element, and where the chain is broken, if there are 64 bytes. */
+static void ask_policies(const uint8_t *frame, size_t len, const struct chain *c, unsigned state)
+{
+	for (size_t i = 0; i < c->n; i++)
+		require_policies(frame + c->at[i], state);
+	if (c->broken != SIZE_MAX && len >= 64 && c->broken <= len - 64)
+		require_policies(frame + c->broken, state);
+}
+
+/* Unknown bits are mistakes, which most inputs do not make. */
+static unsigned take_state(struct input *in)
+{
+	unsigned state = take16(in);
+
+	return state < 0xe000 ? state % 1024 : state;
+}
+
 /* As it is, signed, and (the input decides) with one bit changed after that. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct chain c;
 	struct input in = {data, size};
 	const struct fuzz_key *key = take_key(&in);
+	unsigned state = take_state(&in);
 	size_t bit = take16(&in);
 	unsigned how = take8(&in);
 	uint8_t *frame;
@@ -140,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	frame = exact_copy(in.p, len, 0);
 	take_apart(&c, frame, len);
 	walk(frame, len);
+	ask_policies(frame, len, &c, state);
 	verify(key, frame, len, &c);
 	sign(key, frame, len, &c);
 	verify(key, frame, len, &c);

@@ -116,7 +116,7 @@ def main(data, out):
     few = lambda seeds: rng.sample(seeds, min(FEW, len(seeds)))
     choices = lambda n: bytes(rng.randrange(256) for _ in range(n))
     whole = few(chains) + few(singles)[:20] + list(made_up_frames(rng))
-    write_seeds(out / "frame", (choices(2) + b"\0\0\0" + f for f in whole))
+    write_seeds(out / "frame", (choices(4) + b"\0\0\0" + f for f in whole))
     write_seeds(out / "caps", (b"\x20\3\0\1\2" + f for f in few(negotiates) + list(made_up_negotiates())))
     write_seeds(out / "preauth", (b"\5" + choices(6) + f for f in few(negotiates)[:30] + few(setups)))
     write_seeds(out / "stream", (choices(10 * n) for n in range(1, 25)))
