@@ -2,13 +2,16 @@
 /*
  * Fuzz target: arbitrary bytes as a capture (pcap or pcapng) for the verify-pcap subcommand, which runs in this process
  * on a file in memory, with the session keys of one of the captures in tests/data. It must end with one of its
- * statuses, leave no memory behind, and end the same with --quiet.
+ * statuses, leave no memory behind, and end the same with --quiet. On their way packets and frames are moved (--wrap)
+ * into blocks of exactly their length, since they are parts of larger buffers otherwise, where AddressSanitizer sees no
+ * end to them.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <getopt.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../tools/packet.h"
 #include "../tools/tool.h"
 #include "fuzz.h"
 
@@ -56,10 +59,39 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
+/* tools/smb.h has names in common with support.h. */
+struct smb;
+struct place;
+
+enum packet_kind __real_packet_parse(int link, const uint8_t *bytes, size_t captured, size_t wire, struct segment *s);
+enum packet_kind __wrap_packet_parse(int link, const uint8_t *bytes, size_t captured, size_t wire, struct segment *s);
+void __real_smb_frame(struct smb *c, int dir, const uint8_t *frame, size_t len, uint64_t offset,
+		      const struct place *at);
+void __wrap_smb_frame(struct smb *c, int dir, const uint8_t *frame, size_t len, uint64_t offset,
+		      const struct place *at);
+
+/* The segment's data is in it, until the next packet is read. */
+static uint8_t *packet;
+
+enum packet_kind __wrap_packet_parse(int link, const uint8_t *bytes, size_t captured, size_t wire, struct segment *s)
+{
+	exact_free(packet);
+	packet = exact_copy(bytes, captured, 0);
+	return __real_packet_parse(link, packet, captured, wire, s);
+}
+
+void __wrap_smb_frame(struct smb *c, int dir, const uint8_t *frame, size_t len, uint64_t offset, const struct place *at)
+{
+	uint8_t *copy = exact_copy(frame, len, 0);
+
+	__real_smb_frame(c, dir, copy, len, offset, at);
+	exact_free(copy);
+}
+
 static int run(unsigned capture, int quiet)
 {
 	char *argv[2 * MAX_KEYS + 4];
-	int argc = 0;
+	int argc = 0, status;
 
 	argv[argc++] = (char *)(uintptr_t) "verify-pcap";
 	if (quiet)
@@ -73,7 +105,10 @@ static int run(unsigned capture, int quiet)
 	}
 	argv[argc] = NULL;
 	optind = 0; /* glibc: from the start again */
-	return cmd_verify_pcap(argc, argv);
+	status = cmd_verify_pcap(argc, argv);
+	exact_free(packet);
+	packet = NULL;
+	return status;
 }
 
 /* Byte 0 chooses the keys; the rest is the file. */
