@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 # usage: sh tests/fuzz.sh [SECONDS [TARGET...]]
 #        sh tests/fuzz.sh coverage [TARGET...]
-# Builds the fuzz targets with $CC (default: clang) and runs each (all, unless some are named) for SECONDS, 30 by default,
-# as many at a time as there are processors, from the seeds and what earlier runs found. One line for each: inputs tried,
-# inputs a second, edges of the code reached, inputs kept. With "coverage": no fuzzing; how much of each source file those
-# inputs reach. Exit status: 1 if any target failed; the input is then in $BUILD (default: build-fuzz), as TARGET-crash-...
+# Builds the fuzz targets with $CC (default: clang) and runs each (all, unless some are named) for SECONDS, 30 by
+# default, as many at a time as there are processors, from the seeds and what earlier runs found. One line for each:
+# inputs tried, inputs a second, edges of the code reached, inputs kept. With "coverage": no fuzzing; which lines and
+# branches of each source file those inputs reach. Exit status: 1 if any target failed; the input is then in $BUILD
+# (default: build-fuzz), as TARGET-crash-...
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build-fuzz}
@@ -126,11 +127,12 @@ coverage() {
 			python3 -c '
 import json, sys
 for f in json.load(sys.stdin)["data"][0]["files"]:
-    name, lines = f["filename"], f["summary"]["lines"]
+    name, lines, branches = f["filename"], f["summary"]["lines"], f["summary"]["branches"]
     place = [part for part in ("/src/", "/tools/") if part in name]
     if place and lines["covered"]:
         short = name[name.rindex(place[0]) + 1:]
-        print("%-34s %4d of %4d lines %5.1f %%" % (short, lines["covered"], lines["count"], lines["percent"]))'
+        both = (kind[field] for kind in (lines, branches) for field in ("covered", "count", "percent"))
+        print("%-34s %4d of %4d lines %5.1f %%  %4d of %4d branches %5.1f %%" % (short, *both))'
 	done
 }
 

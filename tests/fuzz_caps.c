@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: the input as a NEGOTIATE message and as the Data of its SIGNING context; as ids that are ours. caps_find,
- * caps_choose and caps_accept must agree with a reading of MS-SMB2 2.2.3, 2.2.3.1, 2.2.4 and of smb3sign.h that is
- * written here in 64-bit offsets; what caps_append appends must be what caps_encode writes, and be found again.
+ * Fuzz target: the input as a NEGOTIATE message and as the Data of its SIGNING context; as ids that are ours.
+ * caps_find, caps_choose and caps_accept must agree with a reading of MS-SMB2 2.2.3, 2.2.3.1, 2.2.4 and of smb3sign.h
+ * that is written here in 64-bit offsets; what caps_append appends must be what caps_encode writes, and be found again.
  */
 #include "fuzz.h"
 

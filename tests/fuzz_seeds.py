@@ -91,6 +91,17 @@ def captures(number, segments, rng, scratch):
         yield bytes([number]) + scratch.read_bytes()
 
 
+def made_up_captures(frames, scratch):
+    """What no capture in tests/data has: five frames to a connection."""
+    for i in range(0, len(frames), 5):
+        segments = []
+        connection = make_pcap.Connection(segments, 50000)
+        for frame in frames[i : i + 5]:
+            connection.frame(frame[16] & 1, frame)
+        make_pcap.write_capture(scratch, segments)
+        yield bytes([0]) + scratch.read_bytes()
+
+
 def write_seeds(folder, seeds):
     folder.mkdir(parents=True, exist_ok=True)
     for i, seed in enumerate(seeds):
@@ -112,6 +123,7 @@ def main(data, out):
             kinds = {0: negotiates, 1: setups}
             kind = chains if fields[7] else kinds.get(fields[4], singles)
             kind.append(frame)
+    files += made_up_captures(list(made_up_negotiates()) + list(made_up_frames(rng)), scratch)
     scratch.unlink()
     few = lambda seeds: rng.sample(seeds, min(FEW, len(seeds)))
     choices = lambda n: bytes(rng.randrange(256) for _ in range(n))
