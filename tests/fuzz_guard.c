@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-enum { NONCES = 4, MAX_CALLS = 400, MOST_HELD = 4096, REQUEST_OF_SOME_SORT = 5, CANCEL = 12 };
+enum { NONCES = 4, MAX_CALLS = 400, MOST_HELD = 4096, READ = 8, CANCEL = 12 };
 
 enum call { CLAIM, HOLD, DROP, WRONGLY };
 
@@ -116,7 +116,7 @@ static void model_drop(struct model *m, uint64_t id)
 static void header_of(uint8_t hdr[64], uint64_t id, unsigned nonce)
 {
 	random_header(hdr);
-	put_le16(hdr + 12, nonce & 2 ? CANCEL : REQUEST_OF_SOME_SORT);
+	put_le16(hdr + 12, nonce & 2 ? CANCEL : READ);
 	hdr[16] = (uint8_t)((hdr[16] & ~1u) | (nonce & 1));
 	put_le64(hdr + 24, id);
 }
