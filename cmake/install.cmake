@@ -31,3 +31,25 @@ install(FILES
 	${CMAKE_CURRENT_BINARY_DIR}/smb3sign-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/smb3sign-config-version.cmake
 	DESTINATION ${package_dir})
 install(EXPORT smb3sign-targets NAMESPACE smb3sign:: DESTINATION ${package_dir})
+
+# What there is to read; the manuals are in man/.
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(SMB3SIGN_TOOLS)
+	install(FILES tools/completion.bash RENAME smb3sign DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
+# `cmake --build BUILD --target package`: a tarball of what is installed; package_source: of the sources.
+if(top_level)
+	set(CPACK_GENERATOR TGZ)
+	set(CPACK_PACKAGE_NAME libsmb3sign)
+	set(CPACK_STRIP_FILES ON)
+	set(CPACK_SOURCE_GENERATOR TGZ)
+	set(CPACK_SOURCE_PACKAGE_FILE_NAME libsmb3sign-${PROJECT_VERSION})
+	# CPack compares whole paths, so that a source folder below some "build" must not count.
+	string(REGEX REPLACE "([][+.*?()^$|\\])" "\\\\\\1" source_dir "${PROJECT_SOURCE_DIR}")
+	set(CPACK_SOURCE_IGNORE_FILES "^${source_dir}/\\.git/" "^${source_dir}/build[^/]*/" "^${source_dir}/obj-[^/]*/"
+		"/__pycache__/")
+	set(CPACK_VERBATIM_VARIABLES ON)
+	include(CPack)
+endif()

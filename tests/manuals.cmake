@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The manuals against the header and the command, and through the formatters that are here.
+# What is installed beside the library: the manuals against the header and the command, and through the formatters that are
+# here; the bash completion.
 find_program(SMB3SIGN_PYTHON3 NAMES python3)
 if(SMB3SIGN_PYTHON3)
 	set(test_manuals ${SMB3SIGN_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/test_manuals.py)
@@ -28,3 +29,11 @@ foreach(formatter mandoc groff man)
 		message(STATUS "smb3sign: no ${formatter}: there will be no test 'manuals_${formatter}'")
 	endif()
 endforeach()
+
+# The bash completion.
+find_program(SMB3SIGN_bash NAMES bash)
+if(SMB3SIGN_TOOLS AND SMB3SIGN_bash AND NOT CMAKE_CROSSCOMPILING)
+	add_test(NAME completion COMMAND ${SMB3SIGN_bash} ${CMAKE_CURRENT_SOURCE_DIR}/test_completion.sh
+		${PROJECT_SOURCE_DIR}/tools/completion.bash $<TARGET_FILE:smb3sign-cmd>)
+	set_property(TEST completion PROPERTY LABELS shipped)
+endif()
