@@ -12,6 +12,8 @@ sh tools/install-missing.sh gcc g++ libc6-dev make cmake pkg-config binutils che
 
 jobs=$(nproc 2>/dev/null || echo 2)
 failed=
+# They format the manuals.
+sh tools/install-missing.sh groff-base man-db mandoc
 
 echo "== as shipped"
 cmake -S . -B "$build" -DSMB3SIGN_TESTS=ON -DSMB3SIGN_TOOLS=ON -DSMB3SIGN_BENCH=ON
