@@ -35,16 +35,21 @@ logged() {
 	"$@" >>"$work/log" 2>&1 || { tail -n 100 "$work/log"; fail "failed: $*"; }
 }
 
+# mounted COMMAND...: with what a running system has mounted below $root, for as long as the command runs.
+mounted() {
+	unshare --mount sh -c 'mount -t proc proc "$0/proc" && mount -t devpts devpts "$0/dev/pts" && exec "$@"' "$root" "$@"
+}
+
 # inside COMMAND...: shown as a session, and run on the bare Debian.
 inside() {
 	echo "# $*"
-	chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LC_ALL=C.UTF-8 MANPAGER=cat \
+	mounted chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LC_ALL=C.UTF-8 MANPAGER=cat \
 		DEBIAN_FRONTEND=noninteractive sh -c "$*"
 }
 
-# What is called after the library on the bare Debian.
+# What is called after the library on the bare Debian; what man(1) has formatted is its own to forget.
 named() {
-	find "$root" -xdev \( -path "$root/root" -o -path "$root/proc" \) -prune -o -name '*smb3sign*' -print
+	find "$root" -xdev \( -path "$root/root" -o -path "$root/var/cache/man" \) -prune -o -name '*smb3sign*' -print
 }
 
 echo "== the source tarball"
@@ -85,13 +90,13 @@ suite=${SUITE:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 logged debootstrap --variant=minbase "$suite" "$root" "${MIRROR:-http://deb.debian.org/debian}"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 logged inside apt-get -q update
-logged inside apt-get -q install -y --no-install-recommends bash-completion man-db pkg-config
+logged inside apt-get -q install -y --no-install-recommends apt-utils bash-completion man-db pkg-config
 [ -z "$(named)" ] || fail "it is there already: $(named)"
 
 echo "== a session on it"
 mkdir "$root/root/packages"
 cp libsmb3sign0.1_*.deb libsmb3sign-dev_*.deb smb3sign_*.deb "$root/root/packages"
-inside "cd /root/packages && apt-get -q install -y --no-install-recommends ./*.deb"
+inside "cd /root/packages && apt-get -q -o Dpkg::Use-Pty=0 install -y --no-install-recommends ./*.deb 2>&1"
 inside pkg-config --modversion libsmb3sign | tee "$work/out"
 grep -qx "$version" "$work/out" || fail "pkg-config has another version than $version"
 inside pkg-config --cflags --libs libsmb3sign
@@ -117,12 +122,12 @@ grep -q 'Tab>: verify-pcap' "$work/out" || fail "bash completes nothing"
 rm "$root/root/complete"
 
 echo "== purged"
-inside "apt-get -q purge -y libsmb3sign0.1 libsmb3sign-dev smb3sign"
+inside "apt-get -q -o Dpkg::Use-Pty=0 purge -y libsmb3sign0.1 libsmb3sign-dev smb3sign"
 [ -z "$(named)" ] || fail "left behind: $(named)"
 echo "nothing is left behind"
 
 echo "== autopkgtest"
-autopkgtest --no-built-binaries ./libsmb3sign0.1_*.deb ./libsmb3sign-dev_*.deb ./smb3sign_*.deb "$work/libsmb3sign-$version/" \
+mounted autopkgtest --no-built-binaries ./libsmb3sign0.1_*.deb ./libsmb3sign-dev_*.deb ./smb3sign_*.deb "$work/libsmb3sign-$version/" \
 	-- chroot "$root" 2>"$work/autopkgtest" >"$work/out" || { cat "$work/autopkgtest"; fail "autopkgtest"; }
 grep -E '(PASS|FAIL|SKIP)' "$work/autopkgtest" "$work/out"
 echo "packages.sh: all is well"
