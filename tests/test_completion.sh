@@ -80,6 +80,10 @@ gives_files derive --message ''
 gives_files verify-pcap --quiet x
 gives "" verify-pcap --session-key ''
 gives "-q" verify-pcap -q
+# "-f, --filter EXPRESSION": a word of the user's own behind either.
+for option in $("$tool" verify-pcap --help | sed -n 's/^  \(-.\), --[a-z-]* [A-Z][A-Z]* .*/\1/p'); do
+	gives "" verify-pcap "$option" ''
+done
 
 zero=00000000000000000000000000000000
 for option in alg dialect use length; do

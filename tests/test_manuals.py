@@ -163,8 +163,8 @@ def check_command(src, tool):
         there = options_in(usage) - {"--help"}
         here = options_of("\n".join(re.findall(r"^\.It Fl.*$", described.get(command, ""), re.M)))
         compare(f"smb3sign {command}", there, here)
-        form = re.search(r"^\.Cm %s\n((?:(?!\.Nm).*\n)*)" % re.escape(command), synopsis, re.M)
-        for option in sorted(options_of(form.group(1) if form else "") - here):
+        forms = re.findall(r"^\.Cm %s\n((?:(?!\.Nm).*\n)*)" % re.escape(command), synopsis, re.M)
+        for option in sorted(options_of("".join(forms)) - here):
             problem(f"smb3sign {command}: {option} is in SYNOPSIS only")
         count += len(here)
     assert count >= 10, "smb3sign.1 is misread"

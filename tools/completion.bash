@@ -5,7 +5,7 @@
 # _smb3sign_option_argument OPTION: reads a --help and prints what stands for the option's argument, as FILE or HEX.
 _smb3sign_option_argument()
 {
-	sed -n "s/^  \(-., \)\{0,1\}$1[ =]\([^ ]*[A-Z%]\{2,\}[^ ]*\).*/\2/p" | head -n 1
+	sed -n "s/^  \(-., \)\{0,1\}$1\(, --[a-z-]*\)\{0,1\}[ =]\([^ ]*[A-Z%]\{2,\}[^ ]*\).*/\3/p" | head -n 1
 }
 
 _smb3sign()
