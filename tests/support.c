@@ -326,23 +326,6 @@ size_t random_split(smb3sign_iov *iov, size_t max, const void *body, size_t len)
 
 /* ---- OpenSSL ---- */
 
-#if defined(__has_feature)
-#if __has_feature(memory_sanitizer)
-#include <sanitizer/msan_interface.h>
-#define MEMORY_SANITIZER 1
-#endif
-#endif
-
-void written_by_openssl(void *p, size_t n)
-{
-#ifdef MEMORY_SANITIZER
-	__msan_unpoison(p, n);
-#else
-	(void)p;
-	(void)n;
-#endif
-}
-
 static void openssl_failed(const char *what)
 {
 	ck_abort_msg("OpenSSL: %s failed", what);

@@ -75,7 +75,7 @@ void ref_hmac_sha256(const void *key, size_t key_len, const void *msg, size_t le
 void ref_cmac(const uint8_t key[16], const void *msg, size_t len, uint8_t mac[16]);
 void ref_gmac(const uint8_t key[16], const uint8_t nonce[12], const void *msg, size_t len, uint8_t mac[16]);
 void ref_aes128(const uint8_t key[16], const uint8_t in[16], uint8_t out[16]);
-/* OpenSSL has written these bytes: MemorySanitizer, which sees only our own stores, takes them for undefined else. */
+/* OpenSSL has written these bytes (memory_sanitizer.c). */
 void written_by_openssl(void *p, size_t n);
 
 /* ---- Kernels: calls fn for every usable combination of kernels of this algorithm, the portable ones included, with a key
