@@ -142,7 +142,7 @@ class State:
     """Registers by name (what is not there is secret), the flags among them, and the stack in words of four bytes."""
 
     def __init__(self):
-        self.regs, self.words, self.values, self.indexed = {}, {}, {}, set()
+        self.regs, self.words, self.values, self.indexed = {}, {}, {}, {}
 
     def copy(self):
         other = State()
@@ -161,7 +161,8 @@ class State:
 
     def store(self, base, offset, step, size, value):
         if step:
-            self.indexed.add((base, offset, step, size, value == SECRET))
+            array = (base, offset, step, size)
+            self.indexed[array] = join(self.indexed[array], value) if array in self.indexed else value
             return
         for at in range(offset - 7, offset + size):
             held = self.values.get((base, at))
@@ -176,16 +177,15 @@ class State:
             self.words[base, word] = before or value == SECRET
 
     def load(self, base, offset, step, size):
-        held = [self.values.get((base, at)) for at in range(offset, offset + size, 8)] if not step else [None]
-        if all(v and v[0] == min(size, 8) for v in held):
-            value = reduce(join, [v[1] for v in held])
-            if is_variable(value):
-                return value
-        else:
-            value = None
-        for other, start, stride, width, secret in self.indexed:
-            if secret and other == base and meets(offset, step, size, start, stride, width):
-                return SECRET
+        value = self.element(base, offset, step, size) if step else self.exact(base, offset, size)
+        if value and is_variable(value):
+            return value
+        for (other, start, stride, width), content in self.indexed.items():
+            if other == base and meets(offset, step, size, start, stride, width):
+                if content == SECRET:
+                    return SECRET
+                if not value and is_variable(content) and width == size:
+                    return content
         if value:
             return value
         if step:
@@ -197,6 +197,19 @@ class State:
         if True in words or (None in words and not self.indexed):
             return SECRET
         return NUMBER
+
+    def exact(self, base, offset, size):
+        """What was put there by itself, or what its eight-byte parts have in common; None: not known."""
+        held = [self.values.get((base, at)) for at in range(offset, offset + size, 8)]
+        return reduce(join, [v[1] for v in held]) if all(v and v[0] == min(size, 8) for v in held) else None
+
+    def element(self, base, offset, step, size):
+        """Of an array, which was written by index too, or element by element."""
+        value = self.indexed.get((base, offset, step, size))
+        while size == 8 and self.values.get((base, offset), (0, 0))[0] == 8 and is_variable(self.values[base, offset][1]):
+            value = join(value, self.values[base, offset][1]) if value else self.values[base, offset][1]
+            offset += step
+        return value
 
     def merge(self, other):
         """Take in what is so on another way here; whether that says more than before."""
@@ -214,7 +227,7 @@ class State:
             elif (a and word not in its) or (b and word not in mine):
                 values[at] = a or b
         self.values = {at: v for at, v in values.items() if v[1] != SECRET}
-        self.indexed = self.indexed | other.indexed
+        self.indexed = {a: join(self.indexed.get(a, v), v) for a, v in {**self.indexed, **other.indexed}.items()}
         return before != (self.regs, self.words, self.values, self.indexed)
 
 
