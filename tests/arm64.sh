@@ -22,7 +22,7 @@ if command -v dpkg >/dev/null 2>&1 && ! dpkg --print-foreign-architectures | gre
 	$as_root dpkg --add-architecture arm64
 fi
 sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
-	check:arm64 libssl-dev:arm64
+	check:arm64 libssl-dev:arm64 python3 binutils
 
 # A process for each test is most of the time that an emulated suite takes. LeakSanitizer does not work under QEMU.
 export CK_FORK=no ASAN_OPTIONS=detect_leaks=0
