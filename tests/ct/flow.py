@@ -211,6 +211,16 @@ class State:
             offset += step
         return value
 
+    def longest_secret(self):
+        """The most secret bytes side by side on the stack; of what was written by index, by one store."""
+        longest = max([size for (_, _, _, size), value in self.indexed.items() if value == SECRET] + [0])
+        for base, word in [at for at, secret in self.words.items() if secret]:
+            run = 1
+            while self.words.get((base, word + run)):
+                run += 1
+            longest = max(longest, 4 * run)
+        return longest
+
     def merge(self, other):
         """Take in what is so on another way here; whether that says more than before."""
         before = (self.regs, self.words, self.values, self.indexed)

@@ -45,6 +45,14 @@ BLOCKS(lookup)
 }
 KERNEL(lookup);
 
+/* Where it writes. */
+BLOCKS(store)
+{
+	while (nblk--)
+		state[*p++ & 7] = 1;
+}
+KERNEL(store);
+
 /* A loop that a secret ends. */
 BLOCKS(early_exit)
 {
@@ -81,6 +89,25 @@ BLOCKS(spilled)
 		state[nblk & 7] = table[words[p == NULL] & 255];
 }
 KERNEL(spilled);
+
+/* Sums that stay on the stack. */
+typedef uint64_t vector __attribute__((vector_size(16)));
+
+static void left_behind(const void *key, uint8_t acc[16], unsigned whole, const uint8_t *p, size_t nblk)
+{
+	vector volatile kept;
+	vector sum = {whole}, block;
+
+	for (; nblk--; p += 16) {
+		memcpy(&block, p, 16);
+		sum ^= block;
+		kept = sum;
+	}
+	memcpy(acc, key, 16);
+	acc[0] ^= (uint8_t)kept[0];
+}
+extern const struct smb3sign_ghash smb3sign_ghash_planted_left_behind;
+const struct smb3sign_ghash smb3sign_ghash_planted_left_behind = {.name = "left", .blocks = left_behind};
 
 /* Not wrong: selects by masks; indices, lengths and pointers that are public, through the stack too. */
 BLOCKS(harmless)
