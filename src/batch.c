@@ -325,8 +325,7 @@ NOINLINE void on_lanes(smb3sign_msg *msgs, size_t n, enum smb3sign_task task)
 	for (size_t i = 0; i < width; i++)
 		l.flight[i] = &l.flights[i];
 	while (l.n < width && board(&l, l.n)) {
-		l.n++;
-		used = used > l.n ? used : l.n;
+		used = ++l.n;
 		if (l.n == WAYS && compete(l.flight[0], l.flight[WAYS - 1]))
 			advance(&l);
 	}

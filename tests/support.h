@@ -21,6 +21,19 @@
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 #define INSTRUMENTED 1
 #endif
+#if __has_feature(memory_sanitizer)
+#define MEMORY_SANITIZER 1
+#endif
+#endif
+#ifdef MEMORY_SANITIZER
+#include <sanitizer/msan_interface.h>
+#undef ck_assert_mem_eq
+#define ck_assert_mem_eq(x, y, n)                         \
+	do {                                              \
+		__msan_check_mem_is_initialized((x), (n)); \
+		__msan_check_mem_is_initialized((y), (n)); \
+		ck_assert(memcmp((x), (y), (n)) == 0);    \
+	} while (0)
 #endif
 /* Frames of the code as it is shipped: not at -O0, not with sanitizers. */
 #if defined(__OPTIMIZE__) && !defined(INSTRUMENTED)

@@ -325,7 +325,9 @@ END_TEST
 START_TEST(test_width)
 {
 	ck_assert_uint_eq(smb3sign_batch_width(NULL), 0);
-	for (size_t i = 0; i < KEYS; i++) {
+	smb3sign_key_wipe(keys[KEYS - 1]);
+	ck_assert_uint_eq(smb3sign_batch_width(keys[KEYS - 1]), 0);
+	for (size_t i = 0; i + 1 < KEYS; i++) {
 		const struct smb3sign_key *key = keys[i];
 		size_t width = key->ghash                         ? (key->message ? key->ghash->width : 0)
 			       : key->alg == SMB3SIGN_HMAC_SHA256 ? key->k.sha256->width

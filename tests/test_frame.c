@@ -371,6 +371,7 @@ START_TEST(test_invalid)
 	assert_next(frame, 100, SIZE_MAX - 63, SMB3SIGN_E_INVAL, 0);
 	ck_assert_int_eq(smb3sign_frame_next(NULL, 100, 0, &msg_len), SMB3SIGN_E_INVAL);
 	ck_assert_int_eq(smb3sign_frame_next(frame, 100, 0, NULL), SMB3SIGN_E_INVAL);
+	ck_assert_int_eq(smb3sign_frame_next(frame, 0, 1, &msg_len), SMB3SIGN_E_MESSAGE);
 	ck_assert_int_eq(smb3sign_sign_frame(NULL, frame, 100), SMB3SIGN_E_INVAL);
 	ck_assert_int_eq(smb3sign_sign_frame(key, NULL, 100), SMB3SIGN_E_INVAL);
 	ck_assert_int_eq(smb3sign_verify_frame(NULL, frame, 100, &bad), SMB3SIGN_E_INVAL);

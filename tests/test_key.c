@@ -5,6 +5,7 @@
  * memory that is being freed.
  */
 #define _DEFAULT_SOURCE /* barriers, fork */
+#include <limits.h>
 #include <pthread.h>
 #include <stdalign.h>
 #include <sys/wait.h>
@@ -279,12 +280,14 @@ START_TEST(test_impl)
 
 		smb3sign_key_wipe(key);
 		ck_assert_str_eq(smb3sign_key_impl(key), "none");
+		ck_assert_uint_eq(smb3sign_key_alg(key), UINT_MAX);
 		smb3sign_key_free(key);
 		/* The last combination is the portable one. */
 		for_each_kernel(alg, raw_key, SMB3SIGN_ROLE_ANY, names_of_kernel, last);
 		ck_assert_ptr_nonnull(strstr(last, "portable"));
 	}
 	ck_assert_str_eq(smb3sign_key_impl(NULL), "none");
+	ck_assert_uint_eq(smb3sign_key_alg(NULL), UINT_MAX);
 	ck_assert_str_eq(smb3sign_key_impl((const smb3sign_key *)(const void *)zero), "none");
 }
 END_TEST

@@ -39,6 +39,7 @@ START_TEST(test_init)
 	smb3sign_preauth_init(&p);
 	ck_assert_mem_eq(p.hash, zero, 64);
 	ck_assert_uint_eq(sizeof(p), 64);
+	smb3sign_preauth_init(NULL);
 }
 END_TEST
 
