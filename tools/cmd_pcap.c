@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "explain_pcap.h"
 #include "packet.h"
 #include "smb.h"
 #include "tcp.h"
@@ -25,6 +26,10 @@ static const char usage[] =
 	"after the\n"
 	"                                  session\n"
 	"  -q, --quiet                     the summary only\n"
+	"  --explain                       say what was done wrong with each message that is BAD, and how often; see\n"
+	"                                  'smb3sign explain --help'\n"
+	"  --json                          explain, and print a JSON object a line for each such message and nothing "
+	"else\n"
 	"\n"
 	"Both options may be repeated, and behind CAPTURE take several values. SESSIONID is hexadecimal, with or\n"
 	"without 0x. A key without it is for every session that has none of its own. Each connection that is bound\n"
@@ -176,6 +181,7 @@ static int verify_capture(struct verifier *v)
 	ring_table_free(&v->sessions);
 	report_unused_keys(v);
 	report_summary(&v->report);
+	explainer_summary(v->explainer);
 	return report_status(&v->report);
 }
 
@@ -201,10 +207,12 @@ static int prepare(struct verifier *v, int argc, char **argv)
 		{"session-key", required_argument, NULL, 's'},
 		{"signing-key", required_argument, NULL, 'g'},
 		{"quiet", no_argument, NULL, 'q'},
+		{"explain", no_argument, NULL, 'e'},
+		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	int opt, err = 0, last = 0;
+	int opt, err = 0, last = 0, explaining = 0;
 
 	/* "-": arguments come in their order, as option 1. */
 	while (!err && (opt = getopt_long(argc, argv, "-qh", options, NULL)) != -1) {
@@ -220,6 +228,13 @@ static int prepare(struct verifier *v, int argc, char **argv)
 			break;
 		case 'q':
 			v->report.quiet = 1;
+			break;
+		case 'j':
+			v->report.json = v->report.quiet = 1;
+			explaining = 1;
+			break;
+		case 'e':
+			explaining = 1;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -237,6 +252,10 @@ static int prepare(struct verifier *v, int argc, char **argv)
 		complain("a CAPTURE is needed");
 		err = -1;
 	}
+	if (!err && explaining) {
+		v->explainer = explainer_new(v->report.json);
+		err = v->explainer ? 0 : -1;
+	}
 	return err ? -1 : 1;
 }
 
@@ -250,6 +269,7 @@ int cmd_verify_pcap(int argc, char **argv)
 		status = bad_usage(argv[0]);
 	else if (go)
 		status = verify_capture(&v);
+	explainer_free(v.explainer);
 	given_keys_free(&v.given);
 	return status;
 }

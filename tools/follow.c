@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "explain_pcap.h"
 #include "smb.h"
 #include "tool.h"
 
@@ -28,6 +29,7 @@ struct exchange {
 	enum exchange_kind kind;
 	int have_hash;
 	smb3sign_preauth hash;
+	struct chain *chain; /* the explainer's */
 	struct exchange *next;
 };
 
@@ -39,9 +41,11 @@ void follow_free(struct smb *c)
 		struct exchange *e = c->all;
 
 		c->all = e->next;
+		free(e->chain);
 		free(e);
 	}
 	ring_table_free(&c->channels);
+	free(c->chain);
 }
 
 static void problem(struct smb *c, const struct message *m, const char *text)
@@ -112,6 +116,7 @@ static void follow_negotiate_request(struct smb *c, const struct message *m)
 	c->offered = offered_algorithms(c, m);
 	smb3sign_preauth_init(&c->hash);
 	c->have_hash = !hash_message(&c->hash, m);
+	c->chain = explainer_negotiate(c->v->explainer, c->chain, c->number, m);
 }
 
 static void follow_negotiate_response(struct smb *c, const struct message *m)
@@ -135,9 +140,19 @@ static void follow_negotiate_response(struct smb *c, const struct message *m)
 		c->negotiated.alg = selected_algorithm(c, m);
 	if (c->have_hash && hash_message(&c->hash, m))
 		c->have_hash = 0;
+	c->chain = explainer_negotiate(c->v->explainer, c->chain, c->number, m);
 }
 
 /* ---- SESSION_SETUP */
+
+static void hash_leg(struct smb *c, struct exchange *e, const struct message *m)
+{
+	if (!e->have_hash || e->kind == EXCHANGE_REAUTH)
+		return;
+	if (hash_message(&e->hash, m))
+		e->have_hash = 0;
+	explainer_setup(e->chain, c->chain, m);
+}
 
 /* Request: the exchange that this leg continues, no longer waiting; NULL: it begins one. */
 static struct exchange *resume_exchange(struct smb *c, uint64_t session)
@@ -166,6 +181,8 @@ static struct exchange *begin_exchange(struct smb *c, const struct message *m)
 		e->kind = EXCHANGE_UNKNOWN;
 		e->have_hash = 0;
 	}
+	if (e->have_hash)
+		e->chain = explainer_begin(c->v->explainer, c->chain, c, m, e->kind == EXCHANGE_BIND);
 	e->next = c->all;
 	c->all = e;
 	return e;
@@ -205,8 +222,7 @@ static void follow_setup_request(struct smb *c, struct message *m)
 
 	if (!e)
 		e = begin_exchange(c, m);
-	if (e->have_hash && e->kind != EXCHANGE_REAUTH && hash_message(&e->hash, m))
-		e->have_hash = 0;
+	hash_leg(c, e, m);
 	m->request->exchange = e;
 	use_setup_keys(c, e, m);
 }
@@ -215,8 +231,7 @@ static void await_next_leg(struct smb *c, struct exchange *e, const struct messa
 {
 	struct exchange *other;
 
-	if (e->have_hash && e->kind != EXCHANGE_REAUTH && hash_message(&e->hash, m))
-		e->have_hash = 0;
+	hash_leg(c, e, m);
 	/* Should two requests of one exchange be under way, it may wait already. */
 	other = tree_find(&c->exchanges, &e->id, tree_by_id);
 	if (other == e)
@@ -236,6 +251,7 @@ static void finish_exchange(struct smb *c, const struct exchange *e, struct mess
 	ring_table_put(&c->channels, ring);
 	if (e->kind != EXCHANGE_BIND)
 		ring_table_put(&c->v->sessions, ring_share(ring));
+	explainer_ring(c->v->explainer, ring, c, m, e->chain, e->kind == EXCHANGE_BIND);
 	m->rings[0] = ring;
 }
 
@@ -269,6 +285,7 @@ static void use_given_keys(struct smb *c, struct message *m)
 	ring = ring_new(&c->v->given, m->session, &c->negotiated, NULL);
 	if (ring->count) {
 		ring_table_put(&c->channels, ring);
+		explainer_ring(c->v->explainer, ring, c, m, NULL, 0);
 		m->rings[0] = ring;
 	} else {
 		ring_drop(ring);

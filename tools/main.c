@@ -14,6 +14,7 @@ static const struct {
 } commands[] = {
 	{"sign", cmd_sign, "sign a message or compound"},
 	{"verify", cmd_verify, "verify a message or compound"},
+	{"explain", cmd_explain, "say what was done wrong where a signature is"},
 	{"verify-pcap", cmd_verify_pcap, "verify every message of a packet capture"},
 	{"derive", cmd_derive, "derive a key from a session key"},
 	{"cpu", cmd_cpu, "processor features and kernels"},

@@ -75,7 +75,7 @@ static int no_message(const struct report *r)
 	return !frames;
 }
 
-void report_summary(const struct report *r)
+static void print_table(const struct report *r)
 {
 	printf("%-11s", "algorithm");
 	for (int v = 0; v < VERDICTS; v++)
@@ -93,6 +93,12 @@ void report_summary(const struct report *r)
 	printf("\nnot verified: %" PRIu64 " encrypted, %" PRIu64 " compressed, %" PRIu64 " SMB1, %" PRIu64
 	       " incomplete frames\n",
 	       r->encrypted, r->compressed, r->smb1, r->incomplete);
+}
+
+void report_summary(const struct report *r)
+{
+	if (!r->json)
+		print_table(r);
 	if (r->problems > PROBLEMS_SHOWN)
 		complain("%s: %" PRIu64 " more complaints of this sort", r->capture, r->problems - PROBLEMS_SHOWN);
 	if (no_message(r))

@@ -28,6 +28,7 @@ struct finding {
 struct report {
 	const char *capture;
 	int quiet;
+	int json;                             /* standard output is the explainer's: no table */
 	uint64_t tally[4][VERDICTS];          /* by algorithm, the last for none */
 	uint64_t encrypted, compressed, smb1; /* frames of which nothing can be verified */
 	uint64_t incomplete;                  /* frames of which the capture has a part only */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "explain_pcap.h"
 #include "smb.h"
 #include "tool.h"
 
@@ -138,6 +139,7 @@ static void take_message(struct smb *c, struct message *m)
 		judge(c, m, &f);
 	}
 	report_message(&c->v->report, &f);
+	explainer_message(c->v->explainer, c, m, &f);
 	if (m->response && m->request && m->h.status != STATUS_PENDING)
 		forget(c, m->request);
 }
@@ -148,7 +150,7 @@ static void take_compound(struct smb *c, int dir, const uint8_t *frame, size_t l
 	uint64_t session = 0;
 
 	for (size_t off = 0, n = 0; off < len; off += n) {
-		struct message m = {.bytes = frame + off, .dir = dir, .at = at};
+		struct message m = {.bytes = frame + off, .dir = dir, .at = at, .frame = frame, .frame_len = len};
 
 		if (smb3sign_frame_next(frame, len, off, &n)) {
 			report_problem(&c->v->report,

@@ -17,7 +17,8 @@
 struct verifier {
 	struct report report;
 	struct given_keys given;
-	struct tree sessions; /* rings of session keys: binds name sessions of other connections */
+	struct explainer *explainer; /* NULL: nothing is to be explained */
+	struct tree sessions;        /* rings of session keys: binds name sessions of other connections */
 	unsigned connections;
 };
 
@@ -36,6 +37,12 @@ struct smb {
 	struct tree exchanges; /* those that wait for their next SESSION_SETUP request, by SessionId */
 	struct exchange *all;  /* every exchange, to be freed with the connection */
 	struct tree channels;  /* rings of channel keys */
+
+	/* Kept for the explainer (explain_pcap.h). */
+	struct chain *chain;   /* of the NEGOTIATE messages; NULL: there is none */
+	uint8_t before[2][16]; /* the signature of the latest message of each direction */
+	int have_before[2];
+	const char *hint[2]; /* what explained the last BAD message of each direction */
 };
 
 void smb_init(struct smb *c, struct verifier *v);
@@ -62,6 +69,8 @@ struct message {
 	int response;
 	int dir;
 	const struct place *at;
+	const uint8_t *frame; /* that it is a part of */
+	size_t frame_len;
 	struct request *request; /* the message itself, or what it answers; NULL: unknown */
 	struct ring *rings[2];   /* to be tried in this order; NULL: none */
 };

@@ -17,6 +17,7 @@ enum {
 
 int cmd_sign(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_verify_pcap(int argc, char **argv);
 int cmd_derive(int argc, char **argv);
 int cmd_cpu(int argc, char **argv);
