@@ -335,7 +335,7 @@ def blog(vectors, target):
     write_capture(target, capture)
 
 
-# ---- AES-128-CMAC (FIPS 197, RFC 4493), HMAC-SHA256, SP 800-108 once more
+# ---- AES (FIPS 197), AES-CMAC (RFC 4493), HMAC-SHA256, SP 800-108 once more
 
 
 def xtime(a):
@@ -363,22 +363,25 @@ SBOX = make_sbox()
 
 
 def aes_expand(key):
-    words, rcon = [list(key[i : i + 4]) for i in range(0, 16, 4)], 1
-    for i in range(4, 44):
+    nk, rcon = len(key) // 4, 1
+    words = [list(key[i : i + 4]) for i in range(0, len(key), 4)]
+    for i in range(nk, 4 * nk + 28):
         w = words[i - 1]
-        if i % 4 == 0:
+        if i % nk == 0:
             w = [SBOX[b] for b in w[1:] + w[:1]]
             w[0] ^= rcon
             rcon = xtime(rcon)
-        words.append([a ^ b for a, b in zip(words[i - 4], w)])
-    return [sum(words[i : i + 4], []) for i in range(0, 44, 4)]
+        elif nk == 8 and i % 8 == 4:
+            w = [SBOX[b] for b in w]
+        words.append([a ^ b for a, b in zip(words[i - nk], w)])
+    return [sum(words[i : i + 4], []) for i in range(0, len(words), 4)]
 
 
 def aes_encrypt(rounds, block):
     state = [a ^ b for a, b in zip(block, rounds[0])]
     for n, key in enumerate(rounds[1:], 1):
         state = [SBOX[state[(i + 4 * (i % 4)) % 16]] for i in range(16)]
-        if n < 10:
+        if n < len(rounds) - 1:
             mixed = []
             for c in range(0, 16, 4):
                 a, x = state[c : c + 4], state[c] ^ state[c + 1] ^ state[c + 2] ^ state[c + 3]

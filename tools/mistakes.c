@@ -96,22 +96,18 @@ static int has_due_secret(const struct suspect *s, const struct key_material *k)
 static void collect_keys(struct mistakes *m)
 {
 	static const struct option texts[] = {
-		[KEY_DUE] = {0, 0, NULL, NULL, NULL, NULL},
-		[KEY_SESSION] = {0, 0, "key-session-for-channel",
-				 "the key is the session's, where that of the bound channel is due",
-				 "after a bind sign with Channel.SigningKey, made of the bind's own session key and "
-				 "hash, from its "
-				 "final response on",
-				 NULL},
-		[KEY_CHANNEL] = {0, 0, "key-channel-for-session",
-				 "the key is the bound channel's, where that of the session is due",
-				 "sign what precedes the final response of a bind with Session.SigningKey", NULL},
-		[KEY_SAME_SESSION] = {0, 0, "key-other-channel",
-				      "the key is that of another channel of the session, or an older one",
-				      "use the key of this connection's channel", NULL},
-		[KEY_OTHER_SESSION] =
-			{0, 0, "key-other-session", "the key is that of session @",
-			 "look the key up by the SessionId of the message, or of its compound's first element", NULL},
+		/* by key_relation */
+		{0, 0, NULL, NULL, NULL, NULL},
+		{0, 0, "key-session-for-channel", "the key is the session's, where that of the bound channel is due",
+		 "from the final response of a bind on sign with Channel.SigningKey, made of the bind's own session "
+		 "key and hash",
+		 NULL},
+		{0, 0, "key-channel-for-session", "the key is the bound channel's, where that of the session is due",
+		 "sign what precedes the final response of a bind with Session.SigningKey", NULL},
+		{0, 0, "key-other-channel", "the key is that of another channel of the session, or an older one",
+		 "use the key of this connection's channel", NULL},
+		{0, 0, "key-other-session", "the key is that of session @",
+		 "look the key up by the SessionId of the message, or of its compound's first element", NULL},
 	};
 	const struct suspect *s = m->suspect;
 
@@ -236,24 +232,18 @@ static void collect_contexts(struct mistakes *m)
 		{CHAIN_SALT_CLIENT, 0, "preauth-client-salt", "the context is the client's salt", salt, NULL},
 		{CHAIN_SALT_SERVER, 0, "preauth-server-salt", "the context is the server's salt", salt, NULL},
 	};
-	static const struct option sessions = {0,
-					       0,
-					       "preauth-session-exchange",
-					       "the preauth hash is another channel's of the session",
-					       "a bind has a hash of its own, which starts from its connection's",
-					       NULL};
-	static const struct option others = {0,
-					     0,
-					     "preauth-other-exchange",
-					     "the preauth hash is that of session @",
-					     "keep a hash for each SESSION_SETUP exchange",
-					     NULL};
+	static const struct option texts[] = {
+		{0, 0, "preauth-session-exchange", "the preauth hash is another channel's of the session",
+		 "a bind has a hash of its own, which starts from its connection's", NULL},
+		{0, 0, "preauth-other-exchange", "the preauth hash is that of session @",
+		 "keep a hash for each SESSION_SETUP exchange", NULL},
+	};
 	const struct suspect *s = m->suspect;
 
 	add(m, IN_CONTEXT, (struct option){.what = CHAIN_RIGHT});
 	ADD_ALL(m, IN_CONTEXT, variants);
 	for (size_t i = 0; i < s->n_keys; i++) {
-		struct option o = s->keys[i].relation == KEY_OTHER_SESSION ? others : sessions;
+		struct option o = texts[s->keys[i].relation == KEY_OTHER_SESSION];
 
 		if (!s->keys[i].chain || (i && s->keys[i].relation == KEY_DUE))
 			continue;
@@ -594,71 +584,53 @@ static int ends_in_zeros(const uint8_t *msg, size_t len, size_t n)
 }
 
 /* Alignment is at most 7 bytes, and behind the last element's body it can only be told from content by being zero. */
+static void add_shorter(struct mistakes *m, struct option o, size_t n)
+{
+	o.n = n;
+	add(m, IN_RANGE, o);
+}
+
 static void collect_shorter(struct mistakes *m, const uint8_t *msg, size_t len)
 {
-	static const struct option padding = {
-		RANGE_LESS,
-		0,
-		"padding-left-out",
-		"the last # bytes, padding, are left out",
-		"padding that is sent is covered: sign up to NextCommand, or to the end of the frame",
-		NULL};
-	static const struct option tail = {RANGE_LESS,
-					   0,
-					   "tail-left-out",
-					   "the last # bytes are left out",
-					   "sign up to NextCommand, or to the end of the frame",
-					   NULL};
-	static const struct option payload = {RANGE_LESS,
-					      0,
-					      "payload-left-out",
-					      "only the header and the fixed part of the body are covered",
-					      "sign all buffers of the message, in the order in which they are sent",
-					      NULL};
-	static const struct option header = {RANGE_LESS,          0,   "body-left-out", "only the header is covered",
-					     "sign the body too", NULL};
-	static const struct option less64 = {
-		RANGE_LESS,
-		64,
-		"length-without-header",
-		"the length does not count the header, so that the last 64 bytes are left out",
-		"the length is that of header and body",
-		NULL};
-	size_t body = len - SMB3SIGN_HEADER_LEN, fixed = 0;
+	static const char end[] =
+		"sign up to NextCommand, or to the end of the frame: padding that is sent is covered too";
+	enum { PADDING, TAIL, PAYLOAD, BODY, LAST_64 };
+	static const struct option texts[] = {
+		{RANGE_LESS, 0, "padding-left-out", "the last # bytes, padding, are left out", end, NULL},
+		{RANGE_LESS, 0, "tail-left-out", "the last # bytes are left out", end, NULL},
+		{RANGE_LESS, 0, "payload-left-out", "only the header and the fixed part of the body are covered",
+		 "sign all buffers of the message, in the order in which they are sent", NULL},
+		{RANGE_LESS, 0, "body-left-out", "only the header is covered", "sign the body too", NULL},
+		{RANGE_LESS, 0, "length-without-header",
+		 "the length does not count the header, so that the last 64 bytes are left out",
+		 "the length is that of header and body", NULL},
+	};
+	size_t body = len - SMB3SIGN_HEADER_LEN;
+	size_t fixed = body < 2 ? body : get_le16(msg + SMB3SIGN_HEADER_LEN) & ~(size_t)1;
+	size_t payload = fixed && fixed < body ? body - fixed : 0;
 
 	for (size_t n = 1; n < 8 && n < body; n++) {
 		int aligned = len % 8 == 0 && (get_le32(msg + 20) || ends_in_zeros(msg, len, n));
-		struct option o = aligned ? padding : tail;
 
-		o.n = n;
-		add(m, IN_RANGE, o);
+		if (aligned || n != payload)
+			add_shorter(m, texts[aligned ? PADDING : TAIL], n);
+		else
+			add_shorter(m, texts[PAYLOAD], n);
 	}
-	if (body >= 2)
-		fixed = get_le16(msg + SMB3SIGN_HEADER_LEN) & ~1u;
-	if (fixed >= 2 && fixed < body) {
-		struct option o = payload;
-
-		o.n = body - fixed;
-		add(m, IN_RANGE, o);
-	}
-	if (body) {
-		struct option o = header;
-
-		o.n = body;
-		add(m, IN_RANGE, o);
-	}
-	if (body > 64)
-		add(m, IN_RANGE, less64);
+	if (payload >= 8)
+		add_shorter(m, texts[PAYLOAD], payload);
+	if (body)
+		add_shorter(m, texts[BODY], body);
+	if (body > 64 && payload != 64)
+		add_shorter(m, texts[LAST_64], 64);
 }
 
 static void collect_ranges(struct mistakes *m)
 {
-	static const struct option more = {RANGE_MORE,
-					   0,
-					   "padding-not-sent",
-					   "# zero bytes that were not sent are covered too",
-					   "sign what is sent, no more",
-					   NULL};
+	static const struct option more[] = {
+		{RANGE_MORE, 0, "padding-not-sent", "# zero bytes that were not sent are covered too",
+		 "sign what is sent, no more", NULL},
+	};
 	static const char prefix[] = "begin with the SMB2 header, FE 53 4D 42";
 	static const char element[] = "sign each element of a compound alone, up to its NextCommand";
 	static const struct option prefixes[] = {
@@ -669,12 +641,14 @@ static void collect_ranges(struct mistakes *m)
 		{RANGE_PREFIX_ZERO, 0, "transport-prefix-zero", "4 zero bytes before the header are covered too",
 		 prefix, NULL},
 	};
-	static const struct option compounds[] = {
+	static const struct option to_end[] = {
 		{RANGE_TO_FRAME_END, 0, "element-to-frame-end",
 		 "the element is signed to the end of the whole compound", element, NULL},
 		{RANGE_TO_FRAME_END_ZERO, 0, "element-to-frame-end-zero",
 		 "the element is signed to the end of the whole compound, the other signatures being zero", element,
 		 NULL},
+	};
+	static const struct option compounds[] = {
 		{RANGE_FRAME, 0, "compound-as-one", "the whole compound is signed", element, NULL},
 		{RANGE_FRAME_ZERO, 0, "compound-as-one-zero",
 		 "the whole compound is signed, the other signatures being zero", element, NULL},
@@ -689,7 +663,7 @@ static void collect_ranges(struct mistakes *m)
 	add(m, IN_RANGE, (struct option){.what = RANGE_RIGHT});
 	collect_shorter(m, message_of(s), s->len);
 	for (size_t unit = 4, last = 0; unit <= 16; unit *= 2) {
-		struct option o = more;
+		struct option o = more[0];
 
 		o.n = -s->len & (unit - 1);
 		if (o.n > last)
@@ -699,7 +673,9 @@ static void collect_ranges(struct mistakes *m)
 	for (size_t i = 0; i < 3; i++)
 		if (prefixes[i].what != RANGE_PREFIX_OWN || s->len != s->frame_len)
 			add(m, IN_RANGE, prefixes[i]);
-	if (s->len != s->frame_len)
+	if (s->off + s->len != s->frame_len)
+		ADD_ALL(m, IN_RANGE, to_end);
+	if (s->off)
 		ADD_ALL(m, IN_RANGE, compounds);
 	ADD_ALL(m, IN_RANGE, parts);
 }
@@ -745,49 +721,35 @@ static const struct late_field {
 static void collect_headers(struct mistakes *m)
 {
 	static const char zero[] = "put 16 zero bytes into the Signature field before signing";
-	static const struct option request = {HEADER_REQUEST_SIGNATURE,
-					      0,
-					      "signature-not-zeroed-request",
-					      "the Signature field still held the request's signature",
-					      zero,
-					      NULL};
-	static const struct option before = {HEADER_SIGNATURE_BEFORE,
-					     0,
-					     "signature-not-zeroed-before",
-					     "the Signature field still held that of the message sent before",
-					     zero,
-					     NULL};
-	static const struct option twice = {HEADER_TWICE,
-					    0,
-					    "signature-not-zeroed-twice",
-					    "it was signed a second time with the first signature in place",
-					    zero,
-					    NULL};
-	static const struct option flag = {
-		HEADER_FLAG_SET,        0,
-		"signed-flag-lost",     "SMB2_FLAGS_SIGNED was set then, and is not in what was sent",
-		"send what was signed", NULL};
-	static const struct option late = {HEADER_FIELD,
-					   0,
-					   NULL,
-					   "@ was not yet filled in when the signature was made",
-					   "sign last: the whole header is covered, @ too",
-					   NULL};
+	enum { FLAG, LATE, REQUEST, BEFORE, TWICE };
+	static const struct option texts[] = {
+		{HEADER_FLAG_SET, 0, "signed-flag-lost", "SMB2_FLAGS_SIGNED was set then, and is not in what was sent",
+		 "send what was signed", NULL},
+		{HEADER_FIELD, 0, NULL, "@ was not yet filled in when the signature was made",
+		 "sign last: the whole header is covered, @ too", NULL},
+		{HEADER_REQUEST_SIGNATURE, 0, "signature-not-zeroed-request",
+		 "the Signature field still held the request's signature", zero, NULL},
+		{HEADER_SIGNATURE_BEFORE, 0, "signature-not-zeroed-before",
+		 "the Signature field still held that of the message sent before", zero, NULL},
+		{HEADER_TWICE, 0, "signature-not-zeroed-twice",
+		 "it was signed a second time with the first signature in place", zero, NULL},
+	};
 	const struct suspect *s = m->suspect;
 	const uint8_t *h = message_of(s);
 
 	add(m, IN_HEADER, (struct option){.what = HEADER_RIGHT});
 	if (!(h[16] & FLAG_SIGNED))
-		add(m, IN_HEADER, flag);
+		add(m, IN_HEADER, texts[FLAG]);
 	for (size_t i = 0; i < sizeof late_fields / sizeof late_fields[0]; i++) {
-		struct option o = late;
+		struct option o = texts[LATE];
 		int set = 0;
 
 		for (size_t j = 0; j < late_fields[i].size; j++)
 			set |= h[late_fields[i].at + j];
 		if (late_fields[i].mask)
 			set &= late_fields[i].mask;
-		if (!set)
+		/* Flags that hold nothing but SIGNED are the matter of that alone. */
+		if (!set || (late_fields[i].size == 4 && late_fields[i].at == 16 && get_le32(h + 16) == FLAG_SIGNED))
 			continue;
 		o.n = i;
 		o.id = late_fields[i].id;
@@ -795,10 +757,10 @@ static void collect_headers(struct mistakes *m)
 		add(m, IN_HEADER, o);
 	}
 	if (s->request)
-		add(m, IN_HEADER, request);
+		add(m, IN_HEADER, texts[REQUEST]);
 	if (s->before)
-		add(m, IN_HEADER, before);
-	add(m, IN_HEADER, twice);
+		add(m, IN_HEADER, texts[BEFORE]);
+	add(m, IN_HEADER, texts[TWICE]);
 }
 
 /* The header as it was signed. */
@@ -929,9 +891,15 @@ static void collect_nonces(struct mistakes *m)
 		{NONCE_CANCEL_AT_10, 0, "nonce-cancel-byte-10", "the bit of a CANCEL is bit 0 of nonce byte 10", bits,
 		 NULL},
 	};
-	static const struct option always[] = {
+	static const struct option of_async[] = {
 		{NONCE_ASYNC, 0, "nonce-async-for-cancel",
 		 "the nonce's bit for CANCEL requests is set from SMB2_FLAGS_ASYNC_COMMAND", cancel, NULL},
+	};
+	static const struct option of_others[] = {
+		{NONCE_DIRECTION_WORDS, 0, "nonce-direction-byte-10",
+		 "nonce byte 10 is 1 for a request and 2 for a response, without role bit", bits, NULL},
+	};
+	static const struct option of_bits[] = {
 		{NONCE_BITS_AT, 9, "nonce-bits-byte-9", "role and CANCEL bits are in nonce byte 9", bits, NULL},
 		{NONCE_BITS_AT, 10, "nonce-bits-byte-10", "role and CANCEL bits are in nonce byte 10", bits, NULL},
 		{NONCE_BITS_AT, 11, "nonce-bits-byte-11", "role and CANCEL bits are in nonce byte 11", bits, NULL},
@@ -940,6 +908,14 @@ static void collect_nonces(struct mistakes *m)
 		 NULL},
 		{NONCE_HIGH_BITS, 11, "nonce-bits-from-top-11", "role and CANCEL are bits 7 and 6 of nonce byte 11",
 		 bits, NULL},
+		{NONCE_ID_AT_NO_BITS, 28, "nonce-message-id-offset-28-no-bits",
+		 "MessageId is read at header offset 28 for the nonce, and role and CANCEL bits are missing", id, NULL},
+		{NONCE_ID_BIG_NO_BITS, 0, "nonce-message-id-big-endian-no-bits",
+		 "MessageId is big-endian in the nonce, and role and CANCEL bits are missing", id, NULL},
+		{NONCE_BITS_FIRST, 0, "nonce-bits-first", "role and CANCEL bits are before MessageId in the nonce", id,
+		 NULL},
+	};
+	static const struct option always[] = {
 		{NONCE_FLAGS, 0, "nonce-flags", "the last 4 bytes of the nonce are the header's Flags", bits, NULL},
 		{NONCE_LAST_FROM, 40, "nonce-session-id", "the last 4 bytes of the nonce are SessionId's first four",
 		 bits, NULL},
@@ -956,28 +932,21 @@ static void collect_nonces(struct mistakes *m)
 		 id, NULL},
 		{NONCE_ID_AT, 40, "nonce-begins-with-session-id",
 		 "the nonce begins with SessionId instead of MessageId", id, NULL},
-		{NONCE_ID_AT_NO_BITS, 28, "nonce-message-id-offset-28-no-bits",
-		 "MessageId is read at header offset 28 for the nonce, and role and CANCEL bits are missing", id, NULL},
 		{NONCE_ID_BIG, 0, "nonce-message-id-big-endian", "MessageId is big-endian in the nonce", id, NULL},
-		{NONCE_ID_BIG_NO_BITS, 0, "nonce-message-id-big-endian-no-bits",
-		 "MessageId is big-endian in the nonce, and role and CANCEL bits are missing", id, NULL},
 		{NONCE_ID_OF_FIRST, 0, "nonce-first-message-id",
 		 "the nonce has the MessageId of the compound's first element",
 		 "each element has its own MessageId in its nonce", NULL},
 		{NONCE_ID_LAST_CREDIT, 0, "nonce-last-message-id",
 		 "the nonce has the last MessageId that the request's CreditCharge takes", id, NULL},
-		{NONCE_BITS_FIRST, 0, "nonce-bits-first", "role and CANCEL bits are before MessageId in the nonce", id,
-		 NULL},
 		{NONCE_ZEROS_FIRST, 0, "nonce-zeros-first", "4 zero bytes (a salt) are before MessageId in the nonce",
 		 id, NULL},
-		{NONCE_DIRECTION_WORDS, 0, "nonce-direction-byte-10",
-		 "nonce byte 10 is 1 for a request and 2 for a response, without role bit", bits, NULL},
 		{NONCE_ZERO, 0, "nonce-zero", "the nonce is zero", id, NULL},
 		{NONCE_LENGTH, 8, "nonce-length-8", "the nonce has 8 bytes", "the nonce has 12 bytes", NULL},
 		{NONCE_LENGTH, 11, "nonce-length-11", "the nonce has 11 bytes", "the nonce has 12 bytes", NULL},
 		{NONCE_LENGTH, 16, "nonce-length-16", "the nonce has 16 bytes, the last four zero",
 		 "the nonce has 12 bytes", NULL},
 	};
+
 	struct header h = read_header(message_of(m->suspect));
 
 	add(m, IN_NONCE, (struct option){.what = NONCE_RIGHT});
@@ -987,6 +956,12 @@ static void collect_nonces(struct mistakes *m)
 		ADD_ALL(m, IN_NONCE, of_requests);
 	if (h.command == COMMAND_CANCEL)
 		ADD_ALL(m, IN_NONCE, of_cancels);
+	else
+		ADD_ALL(m, IN_NONCE, of_others);
+	if (h.flags & FLAG_ASYNC)
+		ADD_ALL(m, IN_NONCE, of_async);
+	if (h.flags & FLAG_RESPONSE || h.command == COMMAND_CANCEL)
+		ADD_ALL(m, IN_NONCE, of_bits);
 	ADD_ALL(m, IN_NONCE, always);
 }
 
