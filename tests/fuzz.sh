@@ -29,7 +29,7 @@ esac
 [ $# -gt 0 ] || set -- message stream frame caps preauth guard pcap
 jobs=$(nproc 2>/dev/null || echo 2)
 [ "$compiler" != clang ] || sh tools/install-missing.sh clang libclang-rt-dev llvm cmake make pkg-config check \
-	libssl-dev libpcap-dev python3
+	libssl-dev libpcap-dev nettle-dev python3
 
 # make_targets FOLDER [FLAGS]: the targets, in FOLDER/tests.
 make_targets() {

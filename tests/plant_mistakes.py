@@ -15,6 +15,7 @@ import hmac
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -119,7 +120,7 @@ def sorts(rng, small=False):
     write = struct.pack("<HHI", 49, 112, 37) + payload(40) + payload(37)
     read = struct.pack("<HBBIII", 17, 80, 0, 45, 0, 0) + payload(45)
     request = header(READ, **common)[:48] + payload(16) + payload(49)
-    yield Sort("request", [header(WRITE, **common) + write])
+    yield Sort("request", [header(WRITE, 0x30, **common) + write])
     yield Sort("response", [header(READ, RESPONSE, status=0x80000005, **common) + read], request=request)
     yield Sort("cancel", [header(CANCEL, **common) + b"\4\0\0\0"])
     yield Sort("async cancel", [header(CANCEL, ASYNC, async_id=number(), **common) + b"\4\0\0\0"])
@@ -145,39 +146,37 @@ def negotiate_context(kind, data):
 class Exchange:
     """NEGOTIATE and SESSION_SETUP messages; every length needs padding, and what responses have of it is theirs."""
 
-    def __init__(self, rng, salts=None, sent_padding=False, legs=2, sid=7, negotiate=None, bind=None):
+    def __init__(self, rng, sent_padding=False, sid=7, negotiate=None, bind=None, alg=None, mid=1):
+        """negotiate: the connection's, of an earlier exchange. alg: what is negotiated. bind: signs a message."""
         pad = lambda m: m + bytes(-len(m) % 8) if sent_padding else m
         salt = lambda n: bytes(rng.randrange(256) for _ in range(n))
-        self.salts = salts or (salt(32), salt(32))
+        self.salts = (salt(32), salt(32))
+        self.sid, self.first_mid, self.bind = sid, mid, bind
         token = lambda n: bytes(rng.randrange(1, 256) for _ in range(n))
-        flags = RESPONSE
-        preauth = [negotiate_context(1, struct.pack("<HHH", 1, len(s), 1) + s) for s in self.salts]
-        body = struct.pack("<HHHHI16sIHH", 36, 1, 1, 0, 0, token(16), 104, 1, 0) + struct.pack("<H", 0x311) + bytes(2)
-        first = header(0, sid=0)[:16] + struct.pack("<II", 0, 0) + bytes(40) + body + preauth[0]
-        body = struct.pack("<HHHH16sIIIIQQHHI", 65, 1, 0x311, 1, token(16), 0, 1, 1, 1, 0, 0, 128, 11, 144)
-        second = header(0, RESPONSE)[:16] + struct.pack("<II", flags, 0) + bytes(40) + body + token(11) + bytes(5)
-        second = pad(second + preauth[1])
+        signing = b"" if alg is None else bytes(2) + negotiate_context(8, struct.pack("<HH", 1, alg))
+        contexts = [negotiate_context(1, struct.pack("<HHH", 1, len(s), 1) + s) + signing for s in self.salts]
+        count = 1 + bool(signing)
+        body = struct.pack("<HHHHI16sIHHH", 36, 1, 1, 0, 0, token(16), 104, count, 0, 0x311) + bytes(2) + contexts[0]
+        first = changed(header(0), 16, bytes(4)) + body
+        body = struct.pack("<HHHH16sIIIIQQHHI", 65, 1, 0x311, count, token(16), 0, 1, 1, 1, 0, 0, 128, 11, 144)
+        second = pad(changed(header(0, RESPONSE), 16, b"\1\0\0\0") + body + token(11) + bytes(5) + contexts[1])
         self.negotiate = negotiate or [first, second]
         self.setup = []
-        for leg in range(legs):
+        for leg in range(2):
             body = struct.pack("<HBBIIHHQ", 25, int(bind is not None), 1, 0, 0, 88, 13, 0) + token(13)
-            self.setup.append(self.leg(leg, 0, sid if leg or bind else 0, 0, bind) + body)
-            if leg < legs - 1:
+            self.setup.append(self.leg(leg, 0, sid if leg or bind else 0, 0, body))
+            if not leg:
                 body = struct.pack("<HHHH", 9, 0, 72, 11) + token(11)
-                self.setup.append(pad(self.leg(leg, RESPONSE, sid, MORE, bind) + body))
+                body += bytes(-len(body) % 8 if sent_padding else 0)
+                self.setup.append(self.leg(leg, RESPONSE, sid, MORE, body))
         self.final_body = struct.pack("<HHHH", 9, 0, 72, 5) + token(5)
-        self.sid, self.mid = sid, legs
 
-    def leg(self, leg, flags, sid, status, bind):
-        h = bytearray(header(SETUP, flags, 1 + leg, sid, status))
-        if bind:
-            h[48:64] = bytes(range(16))  # some signature
-        else:
-            h[16] &= ~SIGNED
-        return bytes(h)
+    def leg(self, leg, flags, sid, status, body):
+        m = header(SETUP, flags, self.first_mid + leg, sid, status) + body
+        return changed(m, 48, self.bind(m)) if self.bind else changed(m, 16, bytes([flags, 0, 0, 0]))
 
     def final(self):
-        return header(SETUP, RESPONSE, self.mid, self.sid) + self.final_body
+        return header(SETUP, RESPONSE, self.first_mid + 1, self.sid) + self.final_body
 
     def hash(self, start=bytes(64), negotiate=None, setup=None):
         for m in (self.negotiate if negotiate is None else negotiate) + (self.setup if setup is None else setup):
@@ -363,6 +362,8 @@ def header_mistakes(p, m, nonce):
             yield f"{name}-after-mac", without(bit), nonce
             if bit == RESPONSE:
                 yield f"{name}-after-mac", without(bit), right_nonce(without(bit))
+    if flags & 0x70:
+        yield "priority-after-mac", without(0x70), nonce
     if flags & ~SIGNED:
         yield "flags-after-mac", changed(m, 16, bytes(4)), nonce
     if p.sort.request:
@@ -440,8 +441,9 @@ def algorithm_mistakes(p):
 class Checks:
     def __init__(self, command, scratch):
         self.command, self.scratch = command, scratch
-        self.planted = self.named = self.beside = self.failures = 0
+        self.planted = self.named = self.beside = self.failures = self.files = 0
         self.ids = set()
+        self.waiting = {}  # by options: what explain() has to check
 
     def file(self, name, data):
         path = os.path.join(self.scratch, name)
@@ -462,7 +464,7 @@ class Checks:
         """found: a line of output. coincide: another mistake may stand in front that gives the same here."""
         self.planted += 1
         matches = found["matches"]
-        if found["verdict"] != "BAD" or len(matches) != 1 or not matches[0]["fix"]:
+        if found["verdict"] != ("UNSIGNED" if expected == "signed-flag-lost" else "BAD") or len(matches) != 1 or not matches[0]["fix"]:
             return self.fail(f"{what}: {expected}", found)
         if matches[0]["id"] == expected and (coincide or not matches[0]["same_here"]):
             self.named += 1
@@ -474,15 +476,26 @@ class Checks:
         return None
 
     def explain(self, what, expected, p, tag, options, coincide=False):
-        """expected: an id; "": the signature is right; None: nothing is to be found."""
-        path = self.file("message", changed(p.frame, p.off + 48, tag))
-        status, lines, stderr = self.run("explain", "--json", *options, path)
-        here = [line for line in lines if line["offset"] == p.off]
-        others = [line for line in lines if line["offset"] != p.off]
-        if stderr or len(here) != 1 or any(line["verdict"] != "OK" for line in others):
-            self.fail(what, (lines, stderr))
-        elif status != (0 if expected == "" else 1):
-            self.fail(what, f"exit status {status}")
+        """expected: an id; "": the signature is right; None: nothing is to be found. Done at the next flush()."""
+        waiting = self.waiting.setdefault(tuple(options), [])
+        self.files += 1
+        path = self.file(f"message-{self.files}", changed(p.frame, p.off + 48, tag))
+        waiting.append((what, expected, p.off, path, coincide))
+
+    def flush(self):
+        for options, waiting in self.waiting.items():
+            status, lines, stderr = self.run("explain", "--json", *options, *(path for _, _, _, path, _ in waiting))
+            if stderr or status != any(expected != "" for _, expected, _, _, _ in waiting):
+                self.fail(options, f"exit status {status}, {stderr}")
+            for what, expected, off, path, coincide in waiting:
+                self.judge(what, expected, off, [line for line in lines if line["file"] == path], coincide)
+        self.waiting = {}
+
+    def judge(self, what, expected, off, lines, coincide):
+        here = [line for line in lines if line["offset"] == off]
+        others = [line for line in lines if line["offset"] != off]
+        if len(here) != 1 or any(line["verdict"] != "OK" for line in others):
+            self.fail(what, lines)
         elif expected:
             self.named_as(what, expected, here[0], coincide)
         elif here[0]["verdict"] != ("BAD" if expected is None else "OK") or here[0]["matches"]:
@@ -501,11 +514,8 @@ def make_plan(sort, alg, key):
 
 
 def request_option(checks, sort):
-    return ["--request", checks.file("request", sort.request)] if sort.request else []
-
-
-def tag_of(alg, key, covered, nonce):
-    return mac(alg, key, covered, nonce)
+    name = f"request-{hashlib.md5(sort.request).hexdigest()}" if sort.request else None
+    return ["--request", checks.file(name, sort.request)] if name else []
 
 
 def check_messages(checks, rng):
@@ -523,6 +533,8 @@ def check_messages(checks, rng):
                     checks.explain(what, expected, p, mac(alg, key, covered, wrong), options, small)
                 for expected, tag in algorithm_mistakes(p):
                     checks.explain(what, expected, p, tag, options, small)
+                lost = dataclasses.replace(p, frame=changed(p.frame, p.off + 16, bytes([m[16] & ~SIGNED])))
+                checks.explain(what, "signed-flag-lost", lost, mac(alg, key, m, nonce), options)
                 checks.explain(what, "signature-zero", p, ZEROS, options)
                 if sort.request:
                     checks.explain(what, "signature-of-request", p, sort.request[48:64], options)
@@ -549,8 +561,8 @@ def derived(dialect, secret, exchange):
 
 def exchange_files(checks, option, exchange, final):
     options = []
-    for i, m in enumerate([*exchange.negotiate, *exchange.setup, final]):
-        options += [option, checks.file(f"{option}{i}", m)]
+    for m in [*exchange.negotiate, *exchange.setup, final]:
+        options += [option, checks.file(f"hashed-{hashlib.md5(m).hexdigest()}", m)]
     return options
 
 
@@ -581,18 +593,10 @@ def check_keys(checks, rng):
 def check_sent_padding(checks, rng):
     """Responses that were sent with padding, hashed without."""
     exchange = Exchange(rng, sent_padding=True)
-    cut = lambda m: m[: -(-len(m) % 8) or None]
-    bare = Exchange.__new__(Exchange)
     secret = bytes(range(16))
-    # The lengths before padding, as the messages themselves say.
-    lengths = {0: len(exchange.negotiate[1]), 1: len(exchange.setup[1])}
-    second = exchange.negotiate[1]
-    (size,) = struct.unpack_from("<H", second, 146)
-    lengths[0] = 152 + size
-    lengths[1] = 64 + 8 + 11
-    negotiate = [exchange.negotiate[0], second[: lengths[0]]]
-    setup = [exchange.setup[0], exchange.setup[1][: lengths[1]], exchange.setup[2]]
-    del cut, bare
+    # A context of 38 bytes begins at 144; a token of 11 at 72.
+    negotiate = [exchange.negotiate[0], exchange.negotiate[1][: 144 + 8 + 38]]
+    setup = [exchange.setup[0], exchange.setup[1][: 72 + 11], exchange.setup[2]]
     key = kdf(secret, b"SMBSigningKey\0", exchange.hash(bytes(64), negotiate, setup))[:16]
     options = ["--dialect", "3.1.1", "--alg", "cmac", "--session-key", secret.hex()]
     options += exchange_files(checks, "--message", exchange, exchange.final())
@@ -631,7 +635,7 @@ def check_channels(checks, rng):
     """A session and a bound channel."""
     secrets = [bytes(rng.randrange(1, 256) for _ in range(16)) for _ in range(2)]
     session = Exchange(rng)
-    bind = Exchange(rng, bind=True)
+    bind = Exchange(rng, bind=lambda m: bytes(range(16)))
     for alg in (CMAC, GMAC, HMAC):
         options = ["--dialect", "3.1.1", "--alg", ALGORITHMS[alg]]
         options += ["--session-key", secrets[0].hex(), "--channel-key", secrets[1].hex()]
@@ -659,17 +663,148 @@ def check_channels(checks, rng):
             checks.explain("channel, bind request", expected, p, mac(alg, key, p.message(), right_nonce(p.message())), options)
 
 
+class Conversation:
+    """A capture with keys, and what is to be said of its messages, in their order."""
+
+    def __init__(self):
+        self.packets, self.keys, self.expected, self.port = [], [], [], 50000
+
+    def connect(self, exchange):
+        self.port += 1
+        connection = make_pcap.Connection(self.packets, self.port)
+        for m in exchange.negotiate:
+            connection.frame(is_response(m), m)
+        return connection
+
+    def set_up(self, connection, exchange, secret, alg, key, expected):
+        """The final response is signed with the key. Returns how to sign like that."""
+        self.keys.append(f"{exchange.sid:x}={secret.hex()}")
+        for m in exchange.setup:
+            connection.frame(is_response(m), m)
+        sign = lambda m: mac(alg, key, m, right_nonce(m))
+        self.send(connection, exchange.final(), sign, expected)
+        return sign
+
+    def send(self, connection, m, sign, expected=None):
+        """expected: an id; None: the signature is right."""
+        m = changed(m, 48, sign(m) if callable(sign) else sign)
+        connection.frame(is_response(m), m)
+        if expected:
+            self.expected.append((len(self.packets), expected))
+        return m
+
+    def check(self, checks, what):
+        path = os.path.join(checks.scratch, "capture")
+        make_pcap.write_capture(path, self.packets)
+        options = [word for key in self.keys for word in ("--session-key", key)]
+        status, lines, stderr = checks.run("verify-pcap", "--json", path, *options)
+        if status != 1 or stderr or [line["packet"] for line in lines] != [packet for packet, _ in self.expected]:
+            checks.fail(what, (status, stderr, self.expected, lines))
+            return
+        for line, (_, expected) in zip(lines, self.expected):
+            checks.named_as(f"{what}, packet {line['packet']}", expected, line)
+        text = subprocess.run([checks.command, "verify-pcap", "--explain", path, *options], capture_output=True, text=True,
+                              check=False)
+        explained = [line for line in text.stdout.splitlines() if line.startswith("    matches if ")]
+        if text.returncode != 1 or len(explained) != len(lines) or "what was done wrong:" not in text.stdout:
+            checks.fail(what, text.stdout)
+
+
+def check_captures(checks, rng):
+    for alg in (CMAC, GMAC, HMAC):
+        check_capture(checks, rng, alg)
+
+
+def check_capture(checks, rng, alg):
+    c = Conversation()
+    secrets = [bytes(rng.randrange(1, 256) for _ in range(16)) for _ in range(6)]
+    sign_with = lambda secret, value: kdf(secret, b"SMBSigningKey\0", value)[:16]
+    what = f"capture, {ALGORITHMS[alg]}"
+    echo = lambda mid, sid, flags=0: header(13, flags, mid, sid) + b"\4\0\0\0"
+
+    # A session without fault, and messages with one.
+    one = Exchange(rng, sid=0x1001, alg=alg)
+    first = c.connect(one)
+    key = sign_with(secrets[0], one.hash())
+    sign = c.set_up(first, one, secrets[0], alg, key, None)
+    request = c.send(first, echo(9, one.sid), sign)
+    c.send(first, echo(9, one.sid, RESPONSE), sign)
+    request = c.send(first, echo(10, one.sid), sign)
+    c.send(first, echo(10, one.sid, RESPONSE), request[48:64], "signature-of-request")
+    request = c.send(first, echo(11, one.sid), sign)
+    held = lambda m: mac(alg, key, changed(m, 48, request[48:64]), right_nonce(m))
+    before = c.send(first, echo(11, one.sid, RESPONSE), held, "signature-not-zeroed-request")
+    held = lambda m: mac(alg, key, changed(m, 48, before[48:64]), right_nonce(m))
+    c.send(first, echo(12, one.sid), sign)
+    before = c.send(first, echo(12, one.sid, RESPONSE), held, "signature-not-zeroed-before")
+    c.send(first, echo(13, one.sid), sign)
+    c.send(first, echo(13, one.sid, RESPONSE), before[48:64], "signature-of-message-before")
+    flagless = lambda m: mac(alg, key, changed(m, 16, bytes([m[16] & ~SIGNED])), right_nonce(m))
+    for mid in (14, 15, 16):
+        c.send(first, echo(mid, one.sid), flagless, "signed-flag-after-mac")
+        c.send(first, echo(mid, one.sid, RESPONSE), sign)
+    for mid in (17, 18):
+        c.send(first, echo(mid, one.sid), lambda m: mac((alg + 1) % 3, key, m, right_nonce(m)),
+               f"algorithm-{ALGORITHMS[(alg + 1) % 3]}")  # fmt: skip
+        c.send(first, echo(mid, one.sid), lambda m: mac(alg, key, b"\0\0\0\x44" + m, right_nonce(m)), "transport-prefix")
+
+    # Further sessions on this connection, with a hash that goes on.
+    two = Exchange(rng, sid=0x1002, negotiate=one.negotiate, mid=30)
+    key = sign_with(secrets[1], one.hash(setup=one.setup + two.setup))
+    sign_two = c.set_up(first, two, secrets[1], alg, key, "preauth-continued")
+    c.send(first, echo(33, two.sid), sign_two, "preauth-continued")
+    finals = [changed(e.final(), 48, s(e.final())) for e, s in ((one, sign), (two, sign_two))]
+    three = Exchange(rng, sid=0x1003, negotiate=one.negotiate, mid=40)
+    all_before = one.setup + finals[:1] + two.setup + finals[1:]
+    key = sign_with(secrets[2], one.hash(setup=all_before + three.setup))
+    c.set_up(first, three, secrets[2], alg, key, "preauth-continued-final")
+    # The hash, then the key, of another session.
+    four = Exchange(rng, sid=0x1004, negotiate=one.negotiate, mid=50)
+    sign_four = c.set_up(first, four, secrets[3], alg, sign_with(secrets[3], four.hash()), None)
+    c.send(first, echo(53, four.sid), sign, "key-other-session")
+    c.send(first, echo(54, four.sid), lambda m: mac(alg, sign_with(secrets[3], one.hash()), m, right_nonce(m)),
+           "preauth-other-exchange")  # fmt: skip
+    c.send(first, echo(55, four.sid), sign_four)
+
+    # A second connection, whose new session starts from the first one's hash; then a bind there.
+    five = Exchange(rng, sid=0x1005, alg=alg)
+    second = c.connect(five)
+    wrong = one.hash(setup=five.setup)
+    c.set_up(second, five, secrets[4], alg, sign_with(secrets[4], wrong), "preauth-other-connection")
+    bind = Exchange(rng, sid=one.sid, alg=alg, negotiate=five.negotiate, mid=10, bind=sign)
+    channel = sign_with(secrets[5], bind.hash())
+    sign_channel = c.set_up(second, bind, secrets[5], alg, channel, None)
+    c.send(second, echo(13, one.sid), sign_channel)
+    c.send(second, echo(14, one.sid), sign, "key-session-for-channel")
+    c.send(first, echo(60, one.sid), sign_channel, "key-other-channel")
+    c.send(second, echo(15, one.sid), lambda m: mac(alg, sign_with(secrets[5], one.hash()), m, right_nonce(m)),
+           "preauth-session-exchange")  # fmt: skip
+    c.check(checks, what)
+
+
+def check_unused(checks):
+    """Every id that the command's source has was planted."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    text = "".join(open(os.path.join(here, "../tools", name)).read() for name in ("mistakes.c", "explain.c"))
+    ids = set(re.findall(r'\{\w+, \d+,\s+"([a-z0-9-]+)",', text)) | set(re.findall(r'"([a-z-]+-after-mac)"', text))
+    ids |= set(re.findall(r'\{"(signature-[a-z-]+)",', text))
+    if len(ids) < 100:
+        checks.fail("ids", "not found in the source")
+    for name in sorted(ids - checks.ids):
+        checks.fail(name, "never planted")
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     rng = random.Random(1)
     with tempfile.TemporaryDirectory() as scratch:
         checks = Checks(sys.argv[1], scratch)
-        check_messages(checks, rng)
-        check_keys(checks, rng)
-        check_sent_padding(checks, rng)
-        check_pairs(checks, rng)
-        check_channels(checks, rng)
+        for check in (check_messages, check_keys, check_sent_padding, check_pairs, check_channels):
+            check(checks, rng)
+            checks.flush()
+        check_captures(checks, rng)
+        check_unused(checks)
     wrong = checks.planted - checks.named - checks.beside
     print(
         f"{checks.planted} mistakes planted, of {len(checks.ids)} sorts: {checks.named} named, "

@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
 
-sh tools/install-missing.sh gcc g++ libc6-dev make cmake pkg-config binutils check libssl-dev libpcap-dev python3 valgrind
+sh tools/install-missing.sh gcc g++ libc6-dev make cmake pkg-config binutils check libssl-dev libpcap-dev nettle-dev python3 valgrind
 
 jobs=$(nproc 2>/dev/null || echo 2)
 failed=

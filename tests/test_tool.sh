@@ -96,6 +96,12 @@ test_usage() {
 		check "$c --help" exits_and_prints 0 "Usage: smb3sign $c" "$c" --help
 		check "$c --nonsense" exits_and_complains 2 "nonsense" "$c" --nonsense
 	done
+	if "$command" explain --help | grep -q Usage; then
+		test_usage_of_explain
+	else
+		check "built without explain: says so" exits_and_complains 2 "Nettle" explain x
+		check "built without explain: --explain too" exits_and_complains 2 "Nettle" verify-pcap --explain x
+	fi
 	check "cpu" exits 0 cpu
 	check "cpu says something" test -s "$scratch/out"
 	check "cpu takes no argument" exits 2 cpu now
@@ -139,6 +145,31 @@ test_usage() {
 	check "verify-pcap: file is empty" exits_and_complains 2 "empty" verify-pcap "$scratch/empty"
 }
 
+# Its findings are plant_mistakes.py's matter.
+test_usage_of_explain() {
+	key=00112233445566778899aabbccddeeff
+	e="explain --alg cmac --key $key"
+	check "explain --help" exits_and_prints 0 "Usage: smb3sign explain" explain --help
+	check "explain --nonsense" exits_and_complains 2 "nonsense" explain --nonsense
+	check "explain: no file" exits_and_complains 2 "FILE" $e
+	check "explain: no key" exits_and_complains 2 "--key or --session-key" explain --alg cmac x
+	check "explain: no algorithm" exits_and_complains 2 "--alg" explain --key $key x
+	check "explain: no algorithm for 3.1.1" exits_and_complains 2 "--alg" explain --dialect 3.1.1 --session-key $key x
+	check "explain: no dialect" exits_and_complains 2 "--dialect" explain --alg cmac --session-key $key x
+	check "explain: unknown dialect" exits_and_complains 2 "--dialect" explain --dialect 3.1 --session-key $key x
+	check "explain: short hash" exits_and_complains 2 "--preauth" $e --preauth $key x
+	check "explain: channel without session" exits_and_complains 2 "--session-key" $e --channel-key $key x
+	check "explain: file is missing" exits_and_complains 2 "missing" $e "$scratch/missing"
+	: >"$scratch/empty"
+	check "explain: file is empty" exits_and_complains 2 "empty" $e "$scratch/empty"
+	printf 'no message' >"$scratch/text"
+	check "explain: no message" exits_and_complains 2 "offset 0" $e "$scratch/text"
+	check "explain: no message to hash" exits_and_complains 2 "text" explain --dialect 3.1.1 --alg cmac \
+		--session-key $key --message "$scratch/text" x
+	check "verify-pcap --explain: no capture" exits_and_complains 2 "CAPTURE" verify-pcap --explain
+	check "verify-pcap --json: file is missing" exits_and_complains 2 "missing" verify-pcap --json "$scratch/missing"
+}
+
 # ---- Messages
 
 # Name, algorithm, key, message with its signature.
@@ -168,6 +199,9 @@ test_message() {
 
 	printf '%s' "$4" | unhex >"$m"
 	check "$name: verify" exits_and_prints 0 " OK" $verify "$m"
+	if "$command" explain --help >/dev/null 2>&1; then
+		check "$name: nothing to explain" exits_and_prints 0 " OK" explain --alg "$alg" --key "$key" "$m"
+	fi
 	check "$name: another key" exits_and_prints 1 " BAD" verify --alg "$alg" --key "${key%?}e" "$m"
 	for at in 7 40 48 63 64 $(($(wc -c <"$m") - 1)); do
 		patch "$m" "$at" 0x01 "$m.bad"

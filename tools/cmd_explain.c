@@ -17,10 +17,11 @@
 #include "tool.h"
 
 static const char usage[] =
-	"Usage: smb3sign explain --alg ALG --key HEX [OPTION...] FILE\n"
-	"       smb3sign explain --dialect DIALECT --session-key HEX [OPTION...] FILE\n"
+	"Usage: smb3sign explain --alg ALG --key HEX [OPTION...] FILE...\n"
+	"       smb3sign explain --dialect DIALECT --session-key HEX [OPTION...] FILE...\n"
 	"\n"
-	"Says what was done wrong when the messages of FILE were signed. FILE holds a message or a compound as on the "
+	"Says what was done wrong when the messages of FILE were signed. A FILE holds a message or a compound as on "
+	"the "
 	"wire\n"
 	"without the 4-byte transport prefix (\"-\": standard input). For each message whose signature is wrong, the "
 	"usual\n"
@@ -72,6 +73,8 @@ struct job {
 	const char *request_file;
 	uint8_t *request;
 	int json;
+	int several; /* files: lines say which */
+	const char *path;
 	uint8_t *frame;
 	size_t len;
 };
@@ -258,10 +261,11 @@ static int read_options(struct job *job, int argc, char **argv)
 		if (take_option(job, opt, optarg))
 			return -1;
 	}
-	if (optind != argc - 1) {
-		complain("one FILE is needed");
+	if (optind == argc) {
+		complain("a FILE is needed");
 		return -1;
 	}
+	job->several = argc - optind > 1;
 	return check_job(job) ? -1 : 1;
 }
 
@@ -303,13 +307,17 @@ static void print_result(const struct job *job, const struct header *h, size_t o
 			 const struct explanations *e)
 {
 	if (job->json) {
-		printf("{\"offset\":%zu,\"command\":\"%s\",\"message_id\":%" PRIu64 ",\"session_id\":\"0x%016" PRIx64
+		putchar('{');
+		explain_print_json_string("file", job->path);
+		printf(",\"offset\":%zu,\"command\":\"%s\",\"message_id\":%" PRIu64 ",\"session_id\":\"0x%016" PRIx64
 		       "\",\"verdict\":\"%s\",",
 		       off, command_name(h->command), h->message_id, h->session_id, verdict);
 		explain_print_json(e);
 		puts("}");
 		return;
 	}
+	if (job->several)
+		printf("%s: ", job->path);
 	printf("offset %zu %s mid %" PRIu64 " sid 0x%016" PRIx64 " %s\n", off, command_name(h->command), h->message_id,
 	       h->session_id, verdict);
 	if (!strcmp(verdict, "BAD") || !strcmp(verdict, "UNSIGNED"))
@@ -338,7 +346,7 @@ static int explain_one(const struct job *job, size_t off, size_t len, const uint
 	return strcmp(verdict, "OK") ? STATUS_BAD : STATUS_GOOD;
 }
 
-static int explain_frame(const struct job *job, const char *path)
+static int explain_frame(const struct job *job)
 {
 	const uint8_t *before = NULL;
 	int status = STATUS_GOOD;
@@ -348,7 +356,7 @@ static int explain_frame(const struct job *job, const char *path)
 		int one;
 
 		if (err) {
-			complain("%s: offset %zu: %s", path, off, smb3sign_strerror(err));
+			complain("%s: offset %zu: %s", job->path, off, smb3sign_strerror(err));
 			return STATUS_TROUBLE;
 		}
 		one = explain_one(job, off, n, before);
@@ -373,6 +381,35 @@ static int read_request(struct job *job)
 	return -1;
 }
 
+static int explain_file(struct job *job, const char *path)
+{
+	int status = STATUS_TROUBLE;
+
+	job->path = path;
+	if (!read_message(path, &job->frame, &job->len))
+		status = explain_frame(job);
+	free(job->frame);
+	job->frame = NULL;
+	return status;
+}
+
+/* The worst status of all files. */
+static int explain_files(struct job *job, char **paths)
+{
+	int status = STATUS_GOOD;
+
+	if (hash_files(&job->session, NULL) ||
+	    hash_files(&job->channel, job->session.n_files ? &job->session.connection : NULL) || read_request(job))
+		return STATUS_TROUBLE;
+	for (; *paths; paths++) {
+		int one = explain_file(job, *paths);
+
+		if (one > status)
+			status = one;
+	}
+	return status;
+}
+
 int cmd_explain(int argc, char **argv)
 {
 	struct job *job = allocate(sizeof *job);
@@ -384,12 +421,9 @@ int cmd_explain(int argc, char **argv)
 		bad_usage(argv[0]);
 	else if (!go)
 		status = STATUS_GOOD;
-	else if (!hash_files(&job->session, NULL) &&
-		 !hash_files(&job->channel, job->session.n_files ? &job->session.connection : NULL) &&
-		 !read_request(job) && !read_message(argv[optind], &job->frame, &job->len))
-		status = explain_frame(job, argv[optind]);
+	else
+		status = explain_files(job, argv + optind);
 	free(job->request);
-	free(job->frame);
 	wipe(job, sizeof *job);
 	free(job);
 	return status;

@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build-demo}
 
-sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config libpcap-dev
+sh tools/install-missing.sh gcc libc6-dev make cmake pkg-config libpcap-dev nettle-dev
 
 cmake -S . -B "$build" -DSMB3SIGN_TESTS=OFF -DSMB3SIGN_TOOLS=ON >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 cmake --build "$build" -j "$(nproc 2>/dev/null || echo 2)" >>"$build.log" 2>&1 || { cat "$build.log"; exit 1; }

@@ -198,14 +198,18 @@ void explain_print(const struct explanations *e)
 	}
 }
 
-/* None of the texts has anything that JSON wants escaped but quotation marks. */
-static void print_string(const char *name, const char *text)
+void explain_print_json_string(const char *name, const char *text)
 {
 	printf("\"%s\":\"", name);
 	for (; *text; text++) {
-		if (*text == '"')
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
 			putchar('\\');
-		putchar(*text);
+		if (c < 0x20)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
 	}
 	putchar('"');
 }
@@ -215,11 +219,11 @@ void explain_print_json(const struct explanations *e)
 	printf("\"tried\":%zu,\"complete\":%s,\"matches\":[", e->tried, e->cut_short ? "false" : "true");
 	if (e->count && e->found[0].mistakes) {
 		putchar('{');
-		print_string("id", e->found[0].id);
+		explain_print_json_string("id", e->found[0].id);
 		putchar(',');
-		print_string("matches_if", e->found[0].when);
+		explain_print_json_string("matches_if", e->found[0].when);
 		putchar(',');
-		print_string("fix", e->found[0].fix);
+		explain_print_json_string("fix", e->found[0].fix);
 		printf(",\"same_here\":[");
 		for (size_t i = 1; i < e->count; i++)
 			printf("%s\"%s\"", i > 1 ? "," : "", e->found[i].id);

@@ -71,5 +71,6 @@ void explain(const struct suspect *s, const char *hint, uint64_t *effort, struct
 /* One line each, indented; or the members of a JSON object, without its braces. */
 void explain_print(const struct explanations *e);
 void explain_print_json(const struct explanations *e);
+void explain_print_json_string(const char *name, const char *text);
 
 #endif
