@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "explain_pcap.h"
+#include "keyfile.h"
 #include "packet.h"
 #include "smb.h"
 #include "tcp.h"
@@ -137,7 +138,7 @@ static void report_unused_keys(const struct verifier *v)
 	for (size_t i = 0; i < v->given.count; i++) {
 		const struct given_key *k = &v->given.keys[i];
 
-		if (!k->any && !k->matched)
+		if (!k->any && !k->matched && !k->entry)
 			complain("%s: no session 0x%016" PRIx64 " in this capture", v->report.capture, k->session);
 	}
 }
@@ -180,6 +181,7 @@ static int verify_capture(struct verifier *v)
 	pcap_close(in.pcap);
 	ring_table_free(&v->sessions);
 	report_unused_keys(v);
+	users_report_missing(&v->users, v->report.capture);
 	report_summary(&v->report);
 	explainer_summary(v->explainer);
 	return report_status(&v->report);
@@ -206,6 +208,8 @@ static int prepare(struct verifier *v, int argc, char **argv)
 	static const struct option options[] = {
 		{"session-key", required_argument, NULL, 's'},
 		{"signing-key", required_argument, NULL, 'g'},
+		{"user", required_argument, NULL, 'u'},
+		{"keys", required_argument, NULL, 'k'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"explain", no_argument, NULL, 'e'},
 		{"json", no_argument, NULL, 'j'},
@@ -225,6 +229,12 @@ static int prepare(struct verifier *v, int argc, char **argv)
 			break;
 		case 'g':
 			err = given_keys_add(&v->given, "--signing-key", optarg, 1);
+			break;
+		case 'u':
+			err = ntlm_users_add(&v->users.given, "--user", optarg);
+			break;
+		case 'k':
+			err = keyfile_read(&v->given, optarg);
 			break;
 		case 'q':
 			v->report.quiet = 1;
@@ -271,5 +281,6 @@ int cmd_verify_pcap(int argc, char **argv)
 		status = verify_capture(&v);
 	explainer_free(v.explainer);
 	given_keys_free(&v.given);
+	ntlm_users_free(&v.users.given);
 	return status;
 }

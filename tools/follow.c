@@ -9,6 +9,7 @@
  * session's algorithm. A re-authentication keeps its keys. Everything else is signed with the channel's key.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "explain_pcap.h"
@@ -30,6 +31,9 @@ struct exchange {
 	int have_hash;
 	smb3sign_preauth hash;
 	struct chain *chain; /* the explainer's */
+	int have_challenge;
+	uint8_t challenge[NTLM_CHALLENGE_LEN];
+	struct ntlm_outcome ntlm; /* of the last request with an AUTHENTICATE message */
 	struct exchange *next;
 };
 
@@ -42,6 +46,7 @@ void follow_free(struct smb *c)
 
 		c->all = e->next;
 		free(e->chain);
+		wipe(&e->ntlm, sizeof e->ntlm);
 		free(e);
 	}
 	ring_table_free(&c->channels);
@@ -143,6 +148,77 @@ static void follow_negotiate_response(struct smb *c, const struct message *m)
 	c->chain = explainer_negotiate(c->v->explainer, c->chain, c->number, m);
 }
 
+/* ---- NTLM in SESSION_SETUP, for the users whose passwords are given */
+
+/* The security buffer (MS-SMB2 2.2.5, 2.2.6), whose offset and length are at `at` of the body; empty if malformed. */
+static const uint8_t *security_buffer(const struct message *m, size_t *len)
+{
+	size_t at = SMB3SIGN_HEADER_LEN + (m->response ? 4 : 12);
+	size_t offset;
+
+	*len = 0;
+	if (m->len < at + 4)
+		return m->bytes;
+	offset = get_le16(m->bytes + at);
+	if (offset > m->len || get_le16(m->bytes + at + 2) > m->len - offset)
+		return m->bytes;
+	*len = get_le16(m->bytes + at + 2);
+	return m->bytes + offset;
+}
+
+static void follow_ntlm_challenge(const struct smb *c, struct exchange *e, const struct message *m)
+{
+	size_t len;
+	const uint8_t *buffer = security_buffer(m, &len);
+
+	if (c->v->users.given.count && !ntlm_find_challenge(buffer, len, e->challenge))
+		e->have_challenge = 1;
+}
+
+static void follow_ntlm_proof(const struct smb *c, struct exchange *e, const struct message *m)
+{
+	size_t len;
+	const uint8_t *buffer = security_buffer(m, &len);
+
+	if (e->have_challenge)
+		ntlm_authenticate(&c->v->users.given, e->challenge, buffer, len, &e->ntlm);
+}
+
+/* The exchange that begins a session or channel has been accepted; no key can be had from it. */
+static void miss_ntlm_key(struct smb *c, const struct ntlm_outcome *o, const struct message *m)
+{
+	const unsigned guest_or_null = 0x0003; /* SessionFlags, the third and fourth byte of the body */
+	char text[NTLM_WHO_MAX + 80];
+
+	/* Guests are let in whatever the proof is, and do not sign. */
+	if (m->len >= SMB3SIGN_HEADER_LEN + 4 && get_le16(m->bytes + SMB3SIGN_HEADER_LEN + 2) & guest_or_null)
+		return;
+	switch (o->result) {
+	case NTLM_WRONG_PASSWORD:
+		snprintf(text, sizeof text, "%s has another password than given: the NTLM proof does not fit", o->who);
+		problem(c, m, text);
+		break;
+	case NTLM_VERSION_1:
+		snprintf(text, sizeof text, "%s used NTLMv1, of which no session key is found", o->who);
+		problem(c, m, text);
+		break;
+	case NTLM_MALFORMED:
+		problem(c, m, "malformed NTLM AUTHENTICATE message in the request, or one that is not in Unicode");
+		break;
+	default:
+		users_note_other(&c->v->users, o);
+		break;
+	}
+}
+
+static void use_ntlm_key(struct smb *c, const struct exchange *e, const struct message *m, struct ring *ring)
+{
+	if (e->ntlm.result == NTLM_KEY)
+		ring_prepend(ring, e->ntlm.key, sizeof e->ntlm.key, &c->negotiated, e->have_hash ? &e->hash : NULL);
+	else if (c->v->users.given.count)
+		miss_ntlm_key(c, &e->ntlm, m);
+}
+
 /* ---- SESSION_SETUP */
 
 static void hash_leg(struct smb *c, struct exchange *e, const struct message *m)
@@ -224,6 +300,7 @@ static void follow_setup_request(struct smb *c, struct message *m)
 		e = begin_exchange(c, m);
 	hash_leg(c, e, m);
 	m->request->exchange = e;
+	follow_ntlm_proof(c, e, m);
 	use_setup_keys(c, e, m);
 }
 
@@ -231,6 +308,7 @@ static void await_next_leg(struct smb *c, struct exchange *e, const struct messa
 {
 	struct exchange *other;
 
+	follow_ntlm_challenge(c, e, m);
 	hash_leg(c, e, m);
 	/* Should two requests of one exchange be under way, it may wait already. */
 	other = tree_find(&c->exchanges, &e->id, tree_by_id);
@@ -248,6 +326,7 @@ static void finish_exchange(struct smb *c, const struct exchange *e, struct mess
 {
 	struct ring *ring = ring_new(&c->v->given, m->session, &c->negotiated, e->have_hash ? &e->hash : NULL);
 
+	use_ntlm_key(c, e, m, ring);
 	ring_table_put(&c->channels, ring);
 	if (e->kind != EXCHANGE_BIND)
 		ring_table_put(&c->v->sessions, ring_share(ring));

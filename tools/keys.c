@@ -28,6 +28,23 @@ static int parse_session_id(const char *what, const char *text, size_t len, uint
 	return -1;
 }
 
+void given_keys_append(struct given_keys *given, const struct given_key *key)
+{
+	if (given->count == given->room) {
+		/* Not realloc, which could leave keys behind in the old place. */
+		size_t room = given->room ? 2 * given->room : 8;
+		struct given_key *more = allocate(room * sizeof *more);
+
+		if (given->count)
+			memcpy(more, given->keys, given->count * sizeof *more);
+		wipe(given->keys, given->count * sizeof *more);
+		free(given->keys);
+		given->keys = more;
+		given->room = room;
+	}
+	given->keys[given->count++] = *key;
+}
+
 int given_keys_add(struct given_keys *given, const char *what, const char *text, int is_signing_key)
 {
 	struct given_key key = {.any = 1, .is_signing_key = is_signing_key};
@@ -46,18 +63,8 @@ int given_keys_add(struct given_keys *given, const char *what, const char *text,
 	} else {
 		err = hex_decode_session_key(what, text, key.bytes, &key.len);
 	}
-	if (!err) {
-		/* Not realloc, which could leave keys behind in the old place. */
-		struct given_key *more = allocate((given->count + 1) * sizeof *more);
-
-		if (given->count)
-			memcpy(more, given->keys, given->count * sizeof *more);
-		more[given->count] = key;
-		wipe(given->keys, given->count * sizeof *more);
-		free(given->keys);
-		given->keys = more;
-		given->count++;
-	}
+	if (!err)
+		given_keys_append(given, &key);
 	wipe(&key, sizeof key);
 	return err;
 }
@@ -76,6 +83,7 @@ void given_keys_free(struct given_keys *given)
 	free(given->keys);
 	given->keys = NULL;
 	given->count = 0;
+	given->room = 0;
 }
 
 static void add_candidate(struct ring *r, smb3sign_key *key, struct given_key *from)
@@ -97,14 +105,37 @@ static void add_signing_key(struct ring *r, struct given_key *from, int alg)
 			add_candidate(r, key, from);
 }
 
-static void add_derived_key(struct ring *r, struct given_key *from, const struct negotiated *n,
-			    const smb3sign_preauth *hash)
+/* NULL: the capture does not say enough. */
+static smb3sign_key *derive_key(const uint8_t *session_key, size_t len, const struct negotiated *n,
+				const smb3sign_preauth *hash)
 {
 	smb3sign_key *key;
 
-	if (n->alg >= 0 &&
-	    !smb3sign_key_derive(&key, (unsigned)n->alg, n->dialect, from->bytes, from->len, hash, SMB3SIGN_ROLE_ANY))
+	if (n->alg < 0 ||
+	    smb3sign_key_derive(&key, (unsigned)n->alg, n->dialect, session_key, len, hash, SMB3SIGN_ROLE_ANY))
+		return NULL;
+	return key;
+}
+
+static void add_derived_key(struct ring *r, struct given_key *from, const struct negotiated *n,
+			    const smb3sign_preauth *hash)
+{
+	smb3sign_key *key = derive_key(from->bytes, from->len, n, hash);
+
+	if (key)
 		add_candidate(r, key, from);
+}
+
+void ring_prepend(struct ring *r, const uint8_t *session_key, size_t len, const struct negotiated *n,
+		  const smb3sign_preauth *hash)
+{
+	struct candidate own = {derive_key(session_key, len, n, hash), NULL};
+
+	if (!own.key)
+		return;
+	add_candidate(r, own.key, NULL);
+	memmove(r->candidates + 1, r->candidates, (r->count - 1) * sizeof *r->candidates);
+	r->candidates[0] = own;
 }
 
 struct ring *ring_new(struct given_keys *given, uint64_t session, const struct negotiated *n,
@@ -145,18 +176,43 @@ void ring_drop(struct ring *ring)
 	free(ring);
 }
 
+static int is_taken(const struct given_key *k, uint64_t session)
+{
+	return k->taken && k->taken_by == session;
+}
+
+/* The same key given twice, or two of one entry of a file. */
+static int belong_together(const struct given_key *a, const struct given_key *b)
+{
+	if (a->entry && a->entry == b->entry)
+		return 1;
+	return a->is_signing_key == b->is_signing_key && a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
+}
+
+static void take(struct ring *r, struct given_key *k)
+{
+	k->taken = 1;
+	k->taken_by = r->session;
+	for (size_t i = 0; i < r->count; i++) {
+		struct given_key *other = r->candidates[i].from;
+
+		if (other && !is_taken(other, r->session) && belong_together(other, k))
+			take(r, other);
+	}
+}
+
 static void settle(struct ring *r, size_t on)
 {
 	struct candidate chosen = r->candidates[on];
 
+	if (chosen.from)
+		take(r, chosen.from);
 	for (size_t i = 0; i < r->count; i++)
 		if (i != on)
 			smb3sign_key_free(r->candidates[i].key);
 	r->candidates[0] = chosen;
 	r->count = 1;
 	r->settled = 1;
-	chosen.from->taken = 1;
-	chosen.from->taken_by = r->session;
 }
 
 int ring_verify(struct ring *ring, const uint8_t *msg, size_t len)
@@ -181,7 +237,7 @@ int ring_is_foreign(const struct ring *ring)
 	for (size_t i = 0; i < ring->count; i++) {
 		const struct given_key *from = ring->candidates[i].from;
 
-		if (!from->taken || from->taken_by != ring->session)
+		if (!from || !is_taken(from, ring->session))
 			return 0;
 	}
 	return 1;

@@ -20,18 +20,21 @@ struct given_key {
 	int is_signing_key;
 	uint8_t bytes[SESSION_KEY_MAX];
 	size_t len;
-	int matched;       /* a session or channel of the capture asked for it */
-	int taken;         /* it has verified a message of ... */
-	uint64_t taken_by; /* ... this session */
+	unsigned long entry; /* keys of one entry of a file belong to one channel; 0: an entry of its own */
+	int matched;         /* a session or channel of the capture asked for it */
+	int taken;           /* it has verified a message of ... */
+	uint64_t taken_by;   /* ... this session */
 };
 
 struct given_keys {
 	struct given_key *keys;
-	size_t count;
+	size_t count, room;
+	unsigned long entries; /* of key files */
 };
 
 /* "[SESSIONID=]HEX", the value of --session-key or --signing-key: 0, or -1 after a complaint. */
 int given_keys_add(struct given_keys *given, const char *what, const char *text, int is_signing_key);
+void given_keys_append(struct given_keys *given, const struct given_key *key);
 /* 1 if there are keys for this very SessionId. */
 int given_keys_name(const struct given_keys *given, uint64_t session);
 /* Wipes and frees. */
@@ -45,7 +48,7 @@ struct negotiated {
 
 struct candidate {
 	smb3sign_key *key;
-	struct given_key *from;
+	struct given_key *from; /* NULL: the channel's own, from the capture */
 };
 
 /* Counted: the session and its first channel have the same. */
@@ -63,6 +66,9 @@ struct ring {
  */
 struct ring *ring_new(struct given_keys *given, uint64_t session, const struct negotiated *n,
 		      const smb3sign_preauth *hash);
+/* One more, to be tried before the others: the session key that the channel is known to have. */
+void ring_prepend(struct ring *ring, const uint8_t *session_key, size_t len, const struct negotiated *n,
+		  const smb3sign_preauth *hash);
 struct ring *ring_share(struct ring *ring);
 void ring_drop(struct ring *ring); /* NULL is fine */
 

@@ -12,12 +12,14 @@
 #include "keys.h"
 #include "report.h"
 #include "tree.h"
+#include "users.h"
 
 /* What holds for the whole capture. */
 struct verifier {
 	struct report report;
 	struct given_keys given;
 	struct explainer *explainer; /* NULL: nothing is to be explained */
+	struct users users;           /* whose session keys their NTLM exchanges give */
 	struct tree sessions;        /* rings of session keys: binds name sessions of other connections */
 	unsigned connections;
 };
