@@ -6,55 +6,70 @@
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "explain_pcap.h"
 #include "keyfile.h"
 #include "packet.h"
 #include "smb.h"
 #include "tcp.h"
+#include "terminal.h"
 #include "tool.h"
 
 static const char usage[] =
-	"Usage: smb3sign verify-pcap CAPTURE --session-key [SESSIONID=]HEX... [OPTION...]\n"
+	"Usage: smb3sign verify-pcap CAPTURE [KEYS...] [OPTION...]\n"
 	"\n"
-	"Verifies every SMB2 message of a capture (pcap or pcapng, \"-\": standard input), on any TCP port. Dialect, "
-	"signing\n"
-	"algorithm and preauthentication hash come from the NEGOTIATE and SESSION_SETUP messages in the capture.\n"
+	"Verifies every SMB2 message of a capture (pcap or pcapng, \"-\": standard input), on any TCP port.\n"
+	"Dialect, signing algorithm and preauthentication hash come from the NEGOTIATE and SESSION_SETUP\n"
+	"messages in the capture.\n"
 	"\n"
-	"  --session-key [SESSIONID=]HEX   the session key, as the authentication gave it; signing keys are derived\n"
-	"                                  from it\n"
-	"  --signing-key [SESSIONID=]HEX   a signing key itself: the only sort that helps when the capture begins "
-	"after the\n"
-	"                                  session\n"
+	"Keys, each of which may be repeated and mixed with the others:\n"
+	"  --session-key [SESSIONID=]HEX   the session key, as the authentication gave it; signing keys are\n"
+	"                                  derived from it\n"
+	"  --signing-key [SESSIONID=]HEX   a signing key itself: the only sort that helps when the capture\n"
+	"                                  begins after the session\n"
+	"  --user [DOMAIN\\]NAME%PASSWORD   the session keys of that user's NTLMv2 logons in the capture;\n"
+	"                                  without DOMAIN, of any domain\n"
+	"  --keys FILE                     keys from a file, whose form is found out: Wireshark's list\n"
+	"                                  smb2_seskey_list, a log of smbd or smbclient (written under\n"
+	"                                  'debug encryption = yes'), or lines SESSIONID=HEX\n"
+	"\n"
+	"  -f, --filter EXPRESSION         only messages that fit all its terms, with commas between them:\n"
+	"                                  session=HEX, mid=N or N-M, command=NAME, connection=N or N-M;\n"
+	"                                  -f again: or such that fit this\n"
 	"  -q, --quiet                     the summary only\n"
 	"  --explain                       say what was done wrong with each message that is BAD, and how often; see\n"
 	"                                  'smb3sign explain --help'\n"
 	"  --json                          explain, and print a JSON object a line for each such message and nothing "
 	"else\n"
 	"\n"
-	"Both options may be repeated, and behind CAPTURE take several values. SESSIONID is hexadecimal, with or\n"
-	"without 0x. A key without it is for every session that has none of its own. Each connection that is bound\n"
-	"to a session (multichannel) has a session key of its own under the same SESSIONID: give them all; which is\n"
-	"whose shows at the final SESSION_SETUP response of the channel.\n"
+	"--session-key and --signing-key behind CAPTURE take several values. SESSIONID is hexadecimal, with\n"
+	"or without 0x. A key without it is for every session that has none of its own. Each connection that\n"
+	"is bound to a session (multichannel) has a session key of its own under the same SESSIONID: give\n"
+	"them all; which is whose shows at the final SESSION_SETUP response of the channel.\n"
 	"\n"
-	"A line for each message: packet, seconds, connection, direction, command, MessageId, SessionId, algorithm, "
-	"verdict:\n"
+	"A line for each message: packet, seconds, connection, direction, command, MessageId, SessionId,\n"
+	"algorithm, verdict:\n"
 	"\n"
 	"  OK        the signature is right\n"
-	"  BAD       signed, and the signature is wrong; or a response sent by the client, or a request by the server\n"
+	"  BAD       signed, and the signature is wrong; or a response sent by the client, or a request by\n"
+	"            the server\n"
 	"  UNSIGNED  not flagged as signed, and no right signature\n"
 	"  EXEMPT    never signed by the protocol, for the reason given\n"
-	"  ECHO      an error that a server without the session answers, the request's signature copied: not "
-	"verifiable\n"
+	"  ECHO      an error that a server without the session answers, the request's signature copied:\n"
+	"            not verifiable\n"
 	"  NO-KEY    signed, and there is no key for the session\n"
 	"\n"
-	"Encrypted, compressed and SMB1 frames are counted.\n"
+	"Encrypted, compressed and SMB1 frames are counted. Verdicts have colours on a terminal, unless\n"
+	"NO_COLOR is set.\n"
 	"\n"
-	"Exit status: 2 if the capture cannot be read, lacks bytes of SMB connections, or holds what is malformed "
-	"(standard\n"
-	"error says where; the rest is verified all the same), has no SMB, or has signed messages and a key for none "
-	"of\n"
-	"them; else 1 if a message is BAD; else 0.\n";
+	"Exit status:\n"
+	"  2  the capture cannot be read, lacks bytes of SMB connections, or holds what is malformed\n"
+	"     (standard error says where; the rest is verified all the same); it has no SMB, or none that\n"
+	"     fits -f, or signed messages and a key for none of them; keys cannot be read, or a --user had\n"
+	"     another password\n"
+	"  1  else, if a message is BAD\n"
+	"  0  else\n";
 
 struct input {
 	pcap_t *pcap;
@@ -126,8 +141,14 @@ static void read_capture(struct input *in)
 	int got;
 
 	in->tcp = tcp_new(in->verifier);
-	while ((got = pcap_next_ex(in->pcap, &h, &bytes)) == 1)
+	/* Lines of the report on the same terminal show the progress themselves. */
+	if (in->verifier->report.quiet || !isatty(STDOUT_FILENO))
+		progress_start(pcap_file(in->pcap));
+	while ((got = pcap_next_ex(in->pcap, &h, &bytes)) == 1) {
 		take_packet(in, h, bytes);
+		progress_step();
+	}
+	progress_clear();
 	if (got == PCAP_ERROR)
 		report_end(in);
 	tcp_finish(in->tcp, &in->at);
@@ -210,6 +231,7 @@ static int prepare(struct verifier *v, int argc, char **argv)
 		{"signing-key", required_argument, NULL, 'g'},
 		{"user", required_argument, NULL, 'u'},
 		{"keys", required_argument, NULL, 'k'},
+		{"filter", required_argument, NULL, 'f'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"explain", no_argument, NULL, 'e'},
 		{"json", no_argument, NULL, 'j'},
@@ -219,7 +241,7 @@ static int prepare(struct verifier *v, int argc, char **argv)
 	int opt, err = 0, last = 0, explaining = 0;
 
 	/* "-": arguments come in their order, as option 1. */
-	while (!err && (opt = getopt_long(argc, argv, "-qh", options, NULL)) != -1) {
+	while (!err && (opt = getopt_long(argc, argv, "-f:qh", options, NULL)) != -1) {
 		switch (opt) {
 		case 1:
 			err = take_argument(v, optarg, last);
@@ -235,6 +257,9 @@ static int prepare(struct verifier *v, int argc, char **argv)
 			break;
 		case 'k':
 			err = keyfile_read(&v->given, optarg);
+			break;
+		case 'f':
+			err = filter_add(&v->filter, "-f", optarg);
 			break;
 		case 'q':
 			v->report.quiet = 1;
@@ -282,5 +307,6 @@ int cmd_verify_pcap(int argc, char **argv)
 	explainer_free(v.explainer);
 	given_keys_free(&v.given);
 	ntlm_users_free(&v.users.given);
+	filter_free(&v.filter);
 	return status;
 }

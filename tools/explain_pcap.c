@@ -337,7 +337,7 @@ void explainer_message(struct explainer *x, struct smb *c, const struct message 
 {
 	if (!x)
 		return;
-	if (m->rings[0] && m->rings[0]->count &&
+	if (f && m->rings[0] && m->rings[0]->count &&
 	    (f->verdict == VERDICT_BAD || (f->verdict == VERDICT_UNSIGNED && has_signature(m))))
 		explain_message(x, c, m, f, c->v->report.quiet);
 	memcpy(c->before[m->dir], m->bytes + 48, sizeof c->before[m->dir]);

@@ -28,7 +28,7 @@ void explainer_setup(struct chain *exchange, struct chain *connection, const str
 void explainer_ring(struct explainer *x, struct ring *ring, struct smb *c, const struct message *m,
 		    struct chain *exchange, int bound);
 
-/* A message that was reported. */
+/* A message, and what was reported of it; f NULL: it is filtered out. */
 void explainer_message(struct explainer *x, struct smb *c, const struct message *m, const struct finding *f);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "report.h"
+#include "terminal.h"
 #include "tool.h"
 
 /* A capture that is damaged everywhere need not say so for every packet: the count does. */
@@ -15,6 +16,11 @@ enum { ALG_NONE = 3 };
 static const char *const verdict_names[VERDICTS] = {
 	[VERDICT_OK] = "OK",         [VERDICT_BAD] = "BAD",   [VERDICT_UNSIGNED] = "UNSIGNED",
 	[VERDICT_EXEMPT] = "EXEMPT", [VERDICT_ECHO] = "ECHO", [VERDICT_NO_KEY] = "NO-KEY",
+};
+
+static const enum colour verdict_colours[VERDICTS] = {
+	[VERDICT_OK] = COLOUR_GOOD,    [VERDICT_BAD] = COLOUR_BAD,       [VERDICT_UNSIGNED] = COLOUR_DOUBTFUL,
+	[VERDICT_EXEMPT] = COLOUR_DIM, [VERDICT_ECHO] = COLOUR_DOUBTFUL, [VERDICT_NO_KEY] = COLOUR_DOUBTFUL,
 };
 
 void report_connection(const struct report *r, unsigned number, const char *client, const char *server)
@@ -30,10 +36,11 @@ void report_message(struct report *r, const struct finding *f)
 	r->tally[f->alg < 0 ? ALG_NONE : f->alg][f->verdict]++;
 	if (r->quiet)
 		return;
-	printf("%6" PRIu64 " %4" PRId64 ".%06d #%u %s %-15s mid %" PRIu64 " sid 0x%016" PRIx64 " %-11s %s",
+	printf("%6" PRIu64 " %4" PRId64 ".%06d #%u %s %-15s mid %" PRIu64 " sid 0x%016" PRIx64 " %-11s %s%s%s",
 	       f->at.packet, f->at.usec / 1000000, (int)(f->at.usec % 1000000), f->connection,
 	       f->from_server ? "S>C" : "C>S", command_name(h->command), h->message_id, h->session_id,
-	       f->alg < 0 ? "-" : algorithm_name((unsigned)f->alg), verdict_names[f->verdict]);
+	       f->alg < 0 ? "-" : algorithm_name((unsigned)f->alg), colour_begin(verdict_colours[f->verdict]),
+	       verdict_names[f->verdict], colour_end(verdict_colours[f->verdict]));
 	if (f->why)
 		printf(" (%s)", f->why);
 	putchar('\n');
@@ -66,9 +73,18 @@ static int nothing_verified(const struct report *r)
 	return !total(r, VERDICT_OK) && !total(r, VERDICT_BAD) && total(r, VERDICT_NO_KEY);
 }
 
+static int nothing_wanted(const struct report *r)
+{
+	uint64_t shown = 0;
+
+	for (int v = 0; v < VERDICTS; v++)
+		shown += total(r, (enum verdict)v);
+	return !shown && r->left_out;
+}
+
 static int no_message(const struct report *r)
 {
-	uint64_t frames = r->encrypted + r->compressed + r->smb1 + r->incomplete;
+	uint64_t frames = r->encrypted + r->compressed + r->smb1 + r->incomplete + r->left_out;
 
 	for (int v = 0; v < VERDICTS; v++)
 		frames += total(r, (enum verdict)v);
@@ -93,6 +109,8 @@ static void print_table(const struct report *r)
 	printf("\nnot verified: %" PRIu64 " encrypted, %" PRIu64 " compressed, %" PRIu64 " SMB1, %" PRIu64
 	       " incomplete frames\n",
 	       r->encrypted, r->compressed, r->smb1, r->incomplete);
+	if (r->left_out)
+		printf("filtered out: %" PRIu64 " messages\n", r->left_out);
 }
 
 void report_summary(const struct report *r)
@@ -103,13 +121,15 @@ void report_summary(const struct report *r)
 		complain("%s: %" PRIu64 " more complaints of this sort", r->capture, r->problems - PROBLEMS_SHOWN);
 	if (no_message(r))
 		complain("%s: no SMB in this capture", r->capture);
+	else if (nothing_wanted(r))
+		complain("%s: no message fits the filter", r->capture);
 	else if (nothing_verified(r))
 		complain("%s: nothing was verified: no key for any signed message", r->capture);
 }
 
 int report_status(const struct report *r)
 {
-	if (r->problems || no_message(r) || nothing_verified(r))
+	if (r->problems || no_message(r) || nothing_wanted(r) || nothing_verified(r))
 		return STATUS_TROUBLE;
 	return total(r, VERDICT_BAD) ? STATUS_BAD : STATUS_GOOD;
 }

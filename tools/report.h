@@ -32,6 +32,7 @@ struct report {
 	uint64_t tally[4][VERDICTS];          /* by algorithm, the last for none */
 	uint64_t encrypted, compressed, smb1; /* frames of which nothing can be verified */
 	uint64_t incomplete;                  /* frames of which the capture has a part only */
+	uint64_t left_out;                    /* messages that the filter does not want */
 	uint64_t problems;
 };
 

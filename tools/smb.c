@@ -15,12 +15,22 @@ void smb_init(struct smb *c, struct verifier *v)
 	*c = (struct smb){.v = v, .server = -1, .negotiated = {0, -1}};
 }
 
-void smb_recognised(struct smb *c)
+/* Under a filter only connections of which messages are shown. */
+static void announce(struct smb *c)
 {
 	int client = c->server < 0 ? 0 : !c->server;
 
-	c->number = ++c->v->connections;
+	if (c->announced)
+		return;
+	c->announced = 1;
 	report_connection(&c->v->report, c->number, c->ends[client], c->ends[!client]);
+}
+
+void smb_recognised(struct smb *c)
+{
+	c->number = ++c->v->connections;
+	if (!c->v->filter.count)
+		announce(c);
 }
 
 void smb_free(struct smb *c)
@@ -120,8 +130,27 @@ static void match(struct smb *c, struct message *m)
 		m->session = m->request->session;
 }
 
+static int is_wanted(const struct smb *c, const struct message *m)
+{
+	struct filter_subject subject = {{
+		[FILTER_SESSION] = m->session,
+		[FILTER_MID] = m->h.message_id,
+		[FILTER_COMMAND] = m->h.command,
+		[FILTER_CONNECTION] = c->number,
+	}};
+
+	return filter_matches(&c->v->filter, &subject);
+}
+
+/* Which key is a channel's shows at the first messages, wanted or not; later ones that are not wanted cost nothing. */
+static int is_undecided(const struct message *m)
+{
+	return m->rings[0] && !m->rings[0]->settled;
+}
+
 static void take_message(struct smb *c, struct message *m)
 {
+	int wanted;
 	struct finding f = {.at = *m->at, .connection = c->number, .header = m->h, .alg = c->negotiated.alg};
 
 	if (c->server < 0)
@@ -136,10 +165,17 @@ static void take_message(struct smb *c, struct message *m)
 	} else {
 		match(c, m);
 		follow_message(c, m);
-		judge(c, m, &f);
 	}
-	report_message(&c->v->report, &f);
-	explainer_message(c->v->explainer, c, m, &f);
+	wanted = is_wanted(c, m);
+	if (m->response == f.from_server && (wanted || is_undecided(m)))
+		judge(c, m, &f);
+	if (wanted) {
+		announce(c);
+		report_message(&c->v->report, &f);
+	} else {
+		c->v->report.left_out++;
+	}
+	explainer_message(c->v->explainer, c, m, wanted ? &f : NULL);
 	if (m->response && m->request && m->h.status != STATUS_PENDING)
 		forget(c, m->request);
 }

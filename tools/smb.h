@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "filter.h"
 #include "keys.h"
 #include "report.h"
 #include "tree.h"
@@ -17,6 +18,7 @@
 /* What holds for the whole capture. */
 struct verifier {
 	struct report report;
+	struct filter filter;
 	struct given_keys given;
 	struct explainer *explainer; /* NULL: nothing is to be explained */
 	struct users users;           /* whose session keys their NTLM exchanges give */
@@ -29,6 +31,7 @@ struct exchange;
 struct smb {
 	struct verifier *v;
 	unsigned number;  /* for people: from 1 in the order in which connections turn out to be SMB */
+	int announced;    /* report_connection() has been called */
 	char ends[2][64]; /* for people: the endpoint that sends in each direction */
 	int server;       /* the direction (0 or 1) that the server sends in, -1: unknown yet */
 	struct negotiated negotiated;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "terminal.h"
 #include "tool.h"
 
 void complain(const char *format, ...)
@@ -13,6 +14,7 @@ void complain(const char *format, ...)
 	va_list args;
 
 	fflush(stdout);
+	progress_clear();
 	fputs("smb3sign: ", stderr);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
