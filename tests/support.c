@@ -200,6 +200,7 @@ enum { STACK = 64 * 1024, PAINT = 0xa5 };
 static uint8_t own_stack[STACK] __attribute__((aligned(64)));
 static ucontext_t outside, inside;
 static void (*inside_call)(void);
+static size_t untouched; /* of own_stack, from its start */
 
 static void run_inside(void)
 {
@@ -208,8 +209,6 @@ static void run_inside(void)
 
 size_t on_painted_stack(void (*call)(void))
 {
-	size_t untouched = 0;
-
 	memset(own_stack, PAINT, sizeof(own_stack));
 	inside_call = call;
 	ck_assert_int_eq(getcontext(&inside), 0);
@@ -218,6 +217,7 @@ size_t on_painted_stack(void (*call)(void))
 	inside.uc_link = &outside;
 	makecontext(&inside, run_inside, 0);
 	ck_assert_int_eq(swapcontext(&outside, &inside), 0);
+	untouched = 0;
 	while (untouched < STACK && own_stack[untouched] == PAINT)
 		untouched++;
 	return STACK - untouched;
@@ -225,7 +225,7 @@ size_t on_painted_stack(void (*call)(void))
 
 int stack_holds(const void *bytes, size_t n)
 {
-	for (size_t i = 0; i + n <= STACK; i++)
+	for (size_t i = untouched; i + n <= STACK; i++)
 		if (memcmp(own_stack + i, bytes, n) == 0)
 			return 1;
 	return 0;
