@@ -13,14 +13,13 @@ import sys
 
 # Files that are not ours, or that a reader makes, by the page that names them.
 OTHERS = {
-    "README.md": "server.c trace.pcap",
+    "README.md": "server.c",
     "CONTRIBUTING.md": "src/arch/x86/ghash_sse41.c",
-    "docs/integrate-libsmb2.md": "preload.so LIBSMB2.so libsmb2.so libsmb2.c pdu.c smb2-cmd-negotiate.c socket.c init.c",
+    "docs/integrate-libsmb2.md": "libsmb2.c pdu.c smb2-cmd-negotiate.c socket.c init.c",
     "docs/integrate-samba.md": "smb2_negprot.c smb2_server.c smbXcli_base.c",
-    "docs/performance.md": "gcc.csv gcc.txt clang.txt counted.txt model.txt",
 }
 # Of these kinds are the files that are named without their folder.
-KINDS = "c h sh py md svg dot go map cmake pcap csv txt so"
+KINDS = "c h sh py md svg dot go map cmake"
 
 
 def tree(root):
