@@ -783,7 +783,7 @@ def check_capture(checks, rng, alg):
 
 
 def check_unused(checks):
-    """Every id that the command's source has was planted."""
+    """Every id that the command's source has was planted, and is in the manual."""
     here = os.path.dirname(os.path.abspath(__file__))
     text = "".join(open(os.path.join(here, "../tools", name)).read() for name in ("mistakes.c", "explain.c"))
     ids = set(re.findall(r'\{\w+, \d+,\s+"([a-z0-9-]+)",', text)) | set(re.findall(r'"([a-z-]+-after-mac)"', text))
@@ -792,6 +792,10 @@ def check_unused(checks):
         checks.fail("ids", "not found in the source")
     for name in sorted(ids - checks.ids):
         checks.fail(name, "never planted")
+    described = open(os.path.join(here, "../docs/explain.md")).read()
+    for name in sorted(ids):
+        if f"`{name}`" not in described:
+            checks.fail(name, "not in docs/explain.md")
 
 
 def main():

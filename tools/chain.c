@@ -53,19 +53,32 @@ static size_t unpadded(const uint8_t *msg, size_t len)
 	if (!setup && get_le16(body + 4) == 0x0311) {
 		unsigned count = get_le16(body + 6);
 
-		for (size_t at = get_le32(body + 60); count && at + 8 <= len; at = (end + 7) & ~(size_t)7, count--)
+		for (size_t at = get_le32(body + 60); count && at < len && len - at >= 8;
+		     at = (end + 7) & ~(size_t)7, count--)
 			end = at + 8 + get_le16(msg + at + 2);
 	}
 	return end >= SMB3SIGN_HEADER_LEN && end < len && len - end < 8 ? end : len;
 }
 
+static void hash_without_signature(uint8_t h[64], const uint8_t *msg, size_t len)
+{
+	static const uint8_t zeros[16];
+	struct sha512_ctx ctx;
+
+	sha512_init(&ctx);
+	sha512_update(&ctx, 64, h);
+	sha512_update(&ctx, SIGNATURE_AT, msg);
+	sha512_update(&ctx, sizeof zeros, zeros);
+	sha512_update(&ctx, len - SMB3SIGN_HEADER_LEN, msg + SMB3SIGN_HEADER_LEN);
+	sha512_digest(&ctx, 64, h);
+}
+
 /* What all messages go through. */
 static void step_all(struct chain *c, const uint8_t *msg, size_t len)
 {
-	static const uint8_t zeros[16];
+	static const uint8_t zeros[7];
 	const int response = (get_le32(msg + 16) & FLAG_RESPONSE) != 0;
 	const uint8_t prefix[4] = {0, (uint8_t)(len >> 16), (uint8_t)(len >> 8), (uint8_t)len};
-	uint8_t *h;
 
 	step(c, CHAIN_RIGHT, msg, len);
 	hash_on(c->value[CHAIN_PADDED], 64, msg, len, zeros, response ? -len & 7 : 0);
@@ -74,24 +87,14 @@ static void step_all(struct chain *c, const uint8_t *msg, size_t len)
 	hash_on(c->value[CHAIN_NO_START], c->started ? 64 : 0, msg, len, NULL, 0);
 	sha512_update(&c->all, len, msg);
 
-	h = c->value[CHAIN_SIGNATURES_ZERO];
-	{
-		struct sha512_ctx ctx;
-
-		sha512_init(&ctx);
-		sha512_update(&ctx, 64, h);
-		sha512_update(&ctx, SIGNATURE_AT, msg);
-		sha512_update(&ctx, sizeof zeros, zeros);
-		sha512_update(&ctx, len - SMB3SIGN_HEADER_LEN, msg + SMB3SIGN_HEADER_LEN);
-		sha512_digest(&ctx, 64, h);
-	}
+	hash_without_signature(c->value[CHAIN_SIGNATURES_ZERO], msg, len);
 	c->started = 1;
 }
 
 /* The salt of the PREAUTH_INTEGRITY context (MS-SMB2 2.2.3.1.1): counts of hashes and of the salt's bytes, hashes, salt. */
 static void take_salt(struct chain *c, enum chain_variant v, const uint8_t *msg, size_t len, size_t at, unsigned count)
 {
-	for (; count && at + 8 <= len; count--) {
+	for (; count && at < len && len - at >= 8; count--) {
 		size_t data = at + 8, size = get_le16(msg + at + 2);
 
 		if (get_le16(msg + at) == CONTEXT_PREAUTH && size >= 4 && data + size <= len) {
