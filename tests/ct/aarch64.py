@@ -3,8 +3,8 @@
 from the others."""
 import re
 
-from flow import (ANY_CONSTANT, NUMBER, SECRET, add, functions, is_functions, is_stack, join, masked, mixed, number, subtract, times,
-                  truncated)
+from flow import (ANY_CONSTANT, NUMBER, SECRET, add, functions, is_functions, is_stack, join, masked, mixed, number,
+                  subtract, times, truncated)
 
 ARGUMENTS = ["x%d" % i for i in range(6)]
 OBJDUMP = []
@@ -156,7 +156,8 @@ class Processor:
 
     def compute(self, run, at, state, name, operands, target):
         if name in ("adrp", "adr") or (name == "add" and at in self.program.relocations):
-            self.write(state, operands[0], functions(target) if target is not None else self.program.place(at, self.program.relocations.get(at)))
+            place = self.program.place(at, self.program.relocations.get(at))
+            self.write(state, operands[0], functions(target) if target is not None else place)
             return
         same = len(operands) == 3 and operands[1] == operands[2] and name in ("eor", "sub")
         sources = operands[1:] if not ONLY_FLAGS.match(name) else operands

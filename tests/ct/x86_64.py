@@ -3,8 +3,8 @@
 known here computes its first operand and the flags from all operands and from what the first one held."""
 import re
 
-from flow import (ANY_CONSTANT, NUMBER, SECRET, add, functions, is_functions, is_stack, join, masked, mixed, number, subtract, times,
-                  truncated, unknown)
+from flow import (ANY_CONSTANT, NUMBER, SECRET, add, functions, is_functions, is_stack, join, masked, mixed, number,
+                  subtract, times, truncated, unknown)
 
 ARGUMENTS = ["rdi", "rsi", "rdx", "rcx", "r8", "r9"]
 OBJDUMP = ["-M", "intel"]
