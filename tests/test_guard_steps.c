@@ -362,7 +362,8 @@ START_TEST(test_steps)
 		free(callers[i].stack);
 	ck_assert_uint_gt(granted, PROGRAMS);
 	ck_assert_uint_gt(held, PROGRAMS / 2);
-	for (size_t i = 0; i < HAPPENINGS; i++)
+	/* The last is so rare that a few thousand programs may do without. */
+	for (size_t i = 0; i < HAPPENINGS - (PROGRAMS < 10000); i++)
 		ck_assert_msg(happened[i], "of what is rare, %zu has not happened", i);
 }
 END_TEST
