@@ -124,9 +124,10 @@ def sorts(rng, small=False):
     yield Sort("response", [header(READ, RESPONSE, status=0x80000005, **common) + read], request=request)
     yield Sort("cancel", [header(CANCEL, **common) + b"\4\0\0\0"])
     yield Sort("async cancel", [header(CANCEL, ASYNC, async_id=number(), **common) + b"\4\0\0\0"])
-    yield Sort("async response", [header(NOTIFY, RESPONSE | ASYNC, async_id=number(), **common) + b"\x09\0" + payload(7)])
+    yield Sort("async response", [header(NOTIFY, 3, async_id=number(), **common) + b"\x09\0" + payload(7)])
     # Padded at its end, in front of nothing.
-    yield Sort("padded response", [header(QUERY_INFO, RESPONSE, **common) + b"\x09\0\x48\0\x03\0\0\0" + payload(3) + bytes(5)])
+    info = b"\x09\0\x48\0\x03\0\0\0" + payload(3) + bytes(5)
+    yield Sort("padded response", [header(QUERY_INFO, RESPONSE, **common) + info])
     for planted in range(3):
         bodies = [b"\x39\0" + payload(59) + bytes(3), b"\x29\0" + payload(44) + bytes(2), b"\x18\0" + payload(22)]
         elements = [
@@ -284,6 +285,11 @@ class Plan:
 
     def message(self):
         return self.frame[self.off : self.off + self.len]
+
+    def signature(self, key=None):
+        """The right one, with the plan's key or another."""
+        m = self.message()
+        return mac(self.alg, self.key if key is None else key, m, right_nonce(m))
 
 
 def changed(data, at, new):
@@ -464,7 +470,8 @@ class Checks:
         """found: a line of output. coincide: another mistake may stand in front that gives the same here."""
         self.planted += 1
         matches = found["matches"]
-        if found["verdict"] != ("UNSIGNED" if expected == "signed-flag-lost" else "BAD") or len(matches) != 1 or not matches[0]["fix"]:
+        verdict = "UNSIGNED" if expected == "signed-flag-lost" else "BAD"
+        if found["verdict"] != verdict or len(matches) != 1 or not matches[0]["fix"]:
             return self.fail(f"{what}: {expected}", found)
         if matches[0]["id"] == expected and (coincide or not matches[0]["same_here"]):
             self.named += 1
@@ -585,9 +592,9 @@ def check_keys(checks, rng):
                 what = f"{dialect}, {ALGORITHMS[alg]}, session key of {size}, {sort.name}"
                 checks.explain(what, expected, p, mac(alg, key, m, nonce), options)
             p = make_plan(all_sorts[0], alg, right)
-            checks.explain(f"{dialect}, right", "", p, mac(alg, right, p.message(), right_nonce(p.message())), options)
+            checks.explain(f"{dialect}, right", "", p, p.signature(), options)
             wrong = bytes(rng.randrange(256) for _ in range(16))
-            checks.explain(f"{dialect}, other key", None, p, mac(alg, wrong, p.message(), right_nonce(p.message())), options)
+            checks.explain(f"{dialect}, other key", None, p, p.signature(wrong), options)
 
 
 def check_sent_padding(checks, rng):
@@ -657,10 +664,10 @@ def check_channels(checks, rng):
                 ("preauth-signatures-zero", sign(secrets[1], bind.hash(setup=zeroed))),
             ):  # fmt: skip
                 p = make_plan(sort, alg, key)
-                checks.explain(f"channel, {sort.name}", expected, p, mac(alg, key, p.message(), right_nonce(p.message())), options)
+                checks.explain(f"channel, {sort.name}", expected, p, p.signature(), options)
         for expected, key in (("", session_key), ("key-channel-for-session", channel_key)):
             p = make_plan(request, alg, key)
-            checks.explain("channel, bind request", expected, p, mac(alg, key, p.message(), right_nonce(p.message())), options)
+            checks.explain("channel, bind request", expected, p, p.signature(), options)
 
 
 class Conversation:
@@ -703,8 +710,8 @@ class Conversation:
             return
         for line, (_, expected) in zip(lines, self.expected):
             checks.named_as(f"{what}, packet {line['packet']}", expected, line)
-        text = subprocess.run([checks.command, "verify-pcap", "--explain", path, *options], capture_output=True, text=True,
-                              check=False)
+        arguments = [checks.command, "verify-pcap", "--explain", path, *options]
+        text = subprocess.run(arguments, capture_output=True, text=True, check=False)
         explained = [line for line in text.stdout.splitlines() if line.startswith("    matches if ")]
         if text.returncode != 1 or len(explained) != len(lines) or "what was done wrong:" not in text.stdout:
             checks.fail(what, text.stdout)
@@ -746,7 +753,8 @@ def check_capture(checks, rng, alg):
     for mid in (17, 18):
         c.send(first, echo(mid, one.sid), lambda m: mac((alg + 1) % 3, key, m, right_nonce(m)),
                f"algorithm-{ALGORITHMS[(alg + 1) % 3]}")  # fmt: skip
-        c.send(first, echo(mid, one.sid), lambda m: mac(alg, key, b"\0\0\0\x44" + m, right_nonce(m)), "transport-prefix")
+        prefixed = lambda m: mac(alg, key, b"\0\0\0\x44" + m, right_nonce(m))
+        c.send(first, echo(mid, one.sid), prefixed, "transport-prefix")
 
     # Further sessions on this connection, with a hash that goes on.
     two = Exchange(rng, sid=0x1002, negotiate=one.negotiate, mid=30)

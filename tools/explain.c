@@ -193,7 +193,7 @@ void explain_print(const struct explanations *e)
 			printf("%s%s", i == 1 ? " [the same on this message: " : ", ", e->found[i].id);
 		puts(e->count > 1 ? "]" : "");
 	} else {
-		printf("    no match: %zu mistakes, alone and two together, give other signatures%s\n", e->tried,
+		printf("    no match: tried %zu mistakes, alone and in pairs%s\n", e->tried,
 		       e->cut_short ? " (the message is long: not all were tried)" : "");
 	}
 }
