@@ -214,7 +214,7 @@ static void miss_ntlm_key(struct smb *c, const struct ntlm_outcome *o, const str
 static void use_ntlm_key(struct smb *c, const struct exchange *e, const struct message *m, struct ring *ring)
 {
 	if (e->ntlm.result == NTLM_KEY)
-		ring_prepend(ring, e->ntlm.key, sizeof e->ntlm.key, &c->negotiated, e->have_hash ? &e->hash : NULL);
+		ring_prepend(ring, e->ntlm.key, &c->negotiated, e->have_hash ? &e->hash : NULL);
 	else if (c->v->users.given.count)
 		miss_ntlm_key(c, &e->ntlm, m);
 }

@@ -105,36 +105,31 @@ static void add_signing_key(struct ring *r, struct given_key *from, int alg)
 			add_candidate(r, key, from);
 }
 
-/* NULL: the capture does not say enough. */
-static smb3sign_key *derive_key(const uint8_t *session_key, size_t len, const struct negotiated *n,
-				const smb3sign_preauth *hash)
-{
-	smb3sign_key *key;
-
-	if (n->alg < 0 ||
-	    smb3sign_key_derive(&key, (unsigned)n->alg, n->dialect, session_key, len, hash, SMB3SIGN_ROLE_ANY))
-		return NULL;
-	return key;
-}
-
+/* Not if the capture does not say enough. */
 static void add_derived_key(struct ring *r, struct given_key *from, const struct negotiated *n,
 			    const smb3sign_preauth *hash)
 {
-	smb3sign_key *key = derive_key(from->bytes, from->len, n, hash);
+	smb3sign_key *key;
 
-	if (key)
+	if (n->alg >= 0 &&
+	    !smb3sign_key_derive(&key, (unsigned)n->alg, n->dialect, from->bytes, from->len, hash, SMB3SIGN_ROLE_ANY))
 		add_candidate(r, key, from);
 }
 
-void ring_prepend(struct ring *r, const uint8_t *session_key, size_t len, const struct negotiated *n,
+void ring_prepend(struct ring *r, const uint8_t session_key[SMB3SIGN_KEY_LEN], const struct negotiated *n,
 		  const smb3sign_preauth *hash)
 {
-	struct candidate own = {derive_key(session_key, len, n, hash), NULL};
+	size_t before = r->count;
+	struct candidate own;
 
-	if (!own.key)
+	r->own.session = r->session;
+	r->own.len = SMB3SIGN_KEY_LEN;
+	memcpy(r->own.bytes, session_key, SMB3SIGN_KEY_LEN);
+	add_derived_key(r, &r->own, n, hash);
+	if (r->count == before)
 		return;
-	add_candidate(r, own.key, NULL);
-	memmove(r->candidates + 1, r->candidates, (r->count - 1) * sizeof *r->candidates);
+	own = r->candidates[before];
+	memmove(r->candidates + 1, r->candidates, before * sizeof *r->candidates);
 	r->candidates[0] = own;
 }
 
@@ -173,6 +168,7 @@ void ring_drop(struct ring *ring)
 	for (size_t i = 0; i < ring->count; i++)
 		smb3sign_key_free(ring->candidates[i].key);
 	free(ring->candidates);
+	wipe(&ring->own, sizeof ring->own);
 	free(ring);
 }
 
@@ -196,7 +192,7 @@ static void take(struct ring *r, struct given_key *k)
 	for (size_t i = 0; i < r->count; i++) {
 		struct given_key *other = r->candidates[i].from;
 
-		if (other && !is_taken(other, r->session) && belong_together(other, k))
+		if (!is_taken(other, r->session) && belong_together(other, k))
 			take(r, other);
 	}
 }
@@ -205,8 +201,7 @@ static void settle(struct ring *r, size_t on)
 {
 	struct candidate chosen = r->candidates[on];
 
-	if (chosen.from)
-		take(r, chosen.from);
+	take(r, chosen.from);
 	for (size_t i = 0; i < r->count; i++)
 		if (i != on)
 			smb3sign_key_free(r->candidates[i].key);
@@ -235,9 +230,7 @@ int ring_is_foreign(const struct ring *ring)
 	if (ring->settled)
 		return 0;
 	for (size_t i = 0; i < ring->count; i++) {
-		const struct given_key *from = ring->candidates[i].from;
-
-		if (!from || !is_taken(from, ring->session))
+		if (!is_taken(ring->candidates[i].from, ring->session))
 			return 0;
 	}
 	return 1;

@@ -48,7 +48,7 @@ struct negotiated {
 
 struct candidate {
 	smb3sign_key *key;
-	struct given_key *from; /* NULL: the channel's own, from the capture */
+	struct given_key *from;
 };
 
 /* Counted: the session and its first channel have the same. */
@@ -58,6 +58,7 @@ struct ring {
 	size_t count; /* 0: there is no key */
 	int settled;  /* a message has verified */
 	struct candidate *candidates;
+	struct given_key own; /* ring_prepend's */
 };
 
 /*
@@ -67,7 +68,7 @@ struct ring {
 struct ring *ring_new(struct given_keys *given, uint64_t session, const struct negotiated *n,
 		      const smb3sign_preauth *hash);
 /* One more, to be tried before the others: the session key that the channel is known to have. */
-void ring_prepend(struct ring *ring, const uint8_t *session_key, size_t len, const struct negotiated *n,
+void ring_prepend(struct ring *ring, const uint8_t session_key[SMB3SIGN_KEY_LEN], const struct negotiated *n,
 		  const smb3sign_preauth *hash);
 struct ring *ring_share(struct ring *ring);
 void ring_drop(struct ring *ring); /* NULL is fine */
