@@ -253,7 +253,7 @@ test_filter() {
 		"$scratch/out"
 	check "filter: nothing fits" complains 2 "no message fits" "$data/smb311-gmac.pcap" -f connection=99
 	for value in '' session command=FOO mid=x mid=5-4 mid=1- mid=-1 'mid= 1' session=0x mid=99999999999999999999 \
-		mid=1,mid=2 connection=1, host=1; do
+		"mid=1,mid=2" "connection=1," host=1; do
 		check "filter: '$value'" complains 2 "-f: " "$data/smb311-gmac.pcap" -f "$value"
 	done
 }

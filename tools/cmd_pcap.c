@@ -71,6 +71,9 @@ static const char usage[] =
 	"  1  else, if a message is BAD\n"
 	"  0  else\n";
 
+/* Of the file at a time: a system call for every block of it is a third of the time otherwise. */
+enum { READ_AHEAD = 1 << 18 };
+
 struct input {
 	pcap_t *pcap;
 	int link;
@@ -174,6 +177,7 @@ static pcap_t *open_capture(const char *path)
 		complain("%s: %s", path, strerror(errno));
 		return NULL;
 	}
+	setvbuf(f, NULL, _IOFBF, READ_AHEAD);
 	pcap = pcap_fopen_offline(f, error);
 	if (pcap)
 		return pcap; /* which closes the file in its time */

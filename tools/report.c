@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "line.h"
 #include "report.h"
 #include "terminal.h"
 #include "tool.h"
@@ -32,18 +33,38 @@ void report_connection(const struct report *r, unsigned number, const char *clie
 void report_message(struct report *r, const struct finding *f)
 {
 	const struct header *h = &f->header;
+	struct line l;
 
 	r->tally[f->alg < 0 ? ALG_NONE : f->alg][f->verdict]++;
 	if (r->quiet)
 		return;
-	printf("%6" PRIu64 " %4" PRId64 ".%06d #%u %s %-15s mid %" PRIu64 " sid 0x%016" PRIx64 " %-11s %s%s%s",
-	       f->at.packet, f->at.usec / 1000000, (int)(f->at.usec % 1000000), f->connection,
-	       f->from_server ? "S>C" : "C>S", command_name(h->command), h->message_id, h->session_id,
-	       f->alg < 0 ? "-" : algorithm_name((unsigned)f->alg), colour_begin(verdict_colours[f->verdict]),
-	       verdict_names[f->verdict], colour_end(verdict_colours[f->verdict]));
-	if (f->why)
-		printf(" (%s)", f->why);
-	putchar('\n');
+	l.len = 0;
+	line_number(&l, f->at.packet, 10, 6, ' ');
+	line_text(&l, " ");
+	line_number(&l, (uint64_t)f->at.usec / 1000000, 10, 4, ' ');
+	line_text(&l, ".");
+	line_number(&l, (uint64_t)f->at.usec % 1000000, 10, 6, '0');
+	line_text(&l, " #");
+	line_number(&l, f->connection, 10, 1, ' ');
+	line_text(&l, f->from_server ? " S>C " : " C>S ");
+	line_column(&l, command_name(h->command), 15);
+	line_text(&l, " mid ");
+	line_number(&l, h->message_id, 10, 1, ' ');
+	line_text(&l, " sid 0x");
+	line_number(&l, h->session_id, 16, 16, '0');
+	line_text(&l, " ");
+	line_column(&l, f->alg < 0 ? "-" : algorithm_name((unsigned)f->alg), 11);
+	line_text(&l, " ");
+	line_text(&l, colour_begin(verdict_colours[f->verdict]));
+	line_text(&l, verdict_names[f->verdict]);
+	line_text(&l, colour_end(verdict_colours[f->verdict]));
+	if (f->why) {
+		line_text(&l, " (");
+		line_text(&l, f->why);
+		line_text(&l, ")");
+	}
+	line_text(&l, "\n");
+	fwrite(l.text, 1, l.len, stdout);
 }
 
 void report_problem(struct report *r, const char *format, ...)

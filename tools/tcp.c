@@ -385,6 +385,18 @@ static void hold(struct connection *c, int dir, uint32_t seq, const struct segme
 	c->cut |= s->missing != 0;
 }
 
+/* The usual segment: the next one of its direction, and everything that it may not overtake has been passed on. */
+static int is_next(const struct flow *f, const struct flow *other, uint32_t seq, const struct segment *s)
+{
+	uint64_t after = 0;
+
+	if (f->count || s->missing || seq != f->next_seq)
+		return 0;
+	if (s->flags & TCP_ACK && other->started && offset_of(other, s->ack) > 0)
+		after = (uint64_t)offset_of(other, s->ack);
+	return !other->started || least(after, other->end) <= other->next;
+}
+
 static void take_ack(struct flow *acknowledged, uint32_t ack)
 {
 	int64_t offset = acknowledged->started ? offset_of(acknowledged, ack) : 0;
@@ -400,6 +412,7 @@ void tcp_segment(struct tcp *t, const struct segment *s, const struct place *at)
 	struct flow *f = &c->flows[dir];
 	uint32_t seq = s->flags & TCP_SYN ? s->seq + 1 : s->seq;
 	uint32_t len = s->len + s->missing;
+	int at_once;
 
 	if (s->flags & TCP_SYN)
 		take_syn(c, dir, s);
@@ -413,12 +426,17 @@ void tcp_segment(struct tcp *t, const struct segment *s, const struct place *at)
 	}
 	if (len && !f->started)
 		start_flow(f, seq);
-	if (len)
+	at_once = len && is_next(f, &c->flows[!dir], seq, s);
+	if (len && !at_once)
 		hold(c, dir, seq, s, at);
 	if (s->flags & TCP_FIN && f->started && f->end == UINT64_MAX && offset_of(f, seq + len) >= 0)
 		f->end = (uint64_t)offset_of(f, seq + len);
 	if (s->flags & TCP_ACK)
 		take_ack(&c->flows[!dir], s->ack);
+	if (at_once) {
+		transport_data(&f->splitter, s->data, s->len, at);
+		advance(f, s->len);
+	}
 	pump(c, at);
 	while (c->held > HELD_MAX) {
 		force(c, at);

@@ -166,6 +166,24 @@ static size_t collect(struct splitter *s, const uint8_t *data, size_t len, const
 	return n;
 }
 
+/*
+ * A frame that is there from its first byte to its last goes on as it is, and its length is returned; 0: it takes more
+ * than one segment, or is none.
+ */
+static size_t take_whole(struct splitter *s, const uint8_t *data, size_t len, const struct place *at)
+{
+	size_t need;
+
+	if (s->have || len < LOOK_LEN || !looks_like_frame(load_look(data)))
+		return 0;
+	need = PREFIX_LEN + ((size_t)data[1] << 16 | (size_t)data[2] << 8 | data[3]);
+	if (need > len)
+		return 0;
+	recognise(s->transport);
+	smb_frame(&s->transport->smb, s->dir, data + PREFIX_LEN, need - PREFIX_LEN, s->pos + PREFIX_LEN, at);
+	return need;
+}
+
 static size_t search(struct splitter *s, const uint8_t *data, size_t len, const struct place *at)
 {
 	size_t n = 0;
@@ -198,7 +216,10 @@ static size_t search(struct splitter *s, const uint8_t *data, size_t len, const 
 void transport_data(struct splitter *s, const uint8_t *data, size_t len, const struct place *at)
 {
 	while (len && s->transport->kind != KIND_OTHER) {
-		size_t n = s->searching ? search(s, data, len, at) : collect(s, data, len, at);
+		size_t n = s->searching ? 0 : take_whole(s, data, len, at);
+
+		if (!n)
+			n = s->searching ? search(s, data, len, at) : collect(s, data, len, at);
 
 		data += n;
 		len -= n;
