@@ -32,7 +32,7 @@ static inline void line_column(struct line *l, const char *text, size_t width)
 
 	line_text(l, text);
 	if (n < width)
-		line_text(l, "                " + 16 - (width - n));
+		line_text(l, &"                "[16 - (width - n)]);
 }
 
 /* With `pad` before it up to a width of at most 20; base 10 or 16. */
