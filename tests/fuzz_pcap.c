@@ -2,7 +2,8 @@
 /*
  * Fuzz target: arbitrary bytes as a capture (pcap or pcapng) for the verify-pcap subcommand, which runs in this process
  * on a file in memory, with the session keys of one of the captures in tests/data. It must end with one of its
- * statuses, leave no memory behind, and end the same with --quiet. On their way packets and frames are moved (--wrap)
+ * statuses, leave no memory behind, and end the same when it says less or more; it must come to an end with a user's
+ * password for keys, too. On their way packets and frames are moved (--wrap)
  * into blocks of exactly their length, since they are parts of larger buffers otherwise, where AddressSanitizer sees no
  * end to them.
  */
@@ -16,6 +17,19 @@
 #include "fuzz.h"
 
 enum { MAX_KEYS = 160 };
+
+/* Whose sessions the captures are. */
+static const char user[] = "--user=smb3signtest%Not-A-Secret-1";
+
+static const char *const options[] = {
+	"--quiet",
+#ifdef SMB3SIGN_NETTLE
+	"--explain",
+	"--json",
+	user,
+#endif
+};
+enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 
 static char path[64];
 static int file = -1;
@@ -88,17 +102,18 @@ void __wrap_smb_frame(struct smb *c, int dir, const uint8_t *frame, size_t len, 
 	exact_free(copy);
 }
 
-static int run(unsigned capture, int quiet)
+/* option: one that it is given besides, or NULL; the user stands for keys. */
+static int run(unsigned capture, const char *option)
 {
 	char *argv[2 * MAX_KEYS + 4];
 	int argc = 0, status;
 
 	argv[argc++] = (char *)(uintptr_t) "verify-pcap";
-	if (quiet)
-		argv[argc++] = (char *)(uintptr_t) "-q";
+	if (option)
+		argv[argc++] = (char *)(uintptr_t)option;
 	argv[argc++] = path;
 	for (size_t i = 0; i < n_keys; i++) {
-		if (keys[i].capture != capture)
+		if (option == user || keys[i].capture != capture)
 			continue;
 		argv[argc++] = (char *)(uintptr_t) "--session-key";
 		argv[argc++] = keys[i].text;
@@ -111,17 +126,22 @@ static int run(unsigned capture, int quiet)
 	return status;
 }
 
-/* Byte 0 chooses the keys; the rest is the file. */
+/* Byte 0 chooses the keys and an option; the rest is the file. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
-	unsigned capture = take8(&in) % captures;
-	int status;
+	unsigned choice = take8(&in), capture = choice % captures;
+	const char *option = options[choice / captures % OPTIONS];
+	int status, other;
 
 	require(ftruncate(file, 0) == 0);
 	require(pwrite(file, in.p, in.left, 0) == (ssize_t)in.left);
-	status = run(capture, 0);
+	status = run(capture, NULL);
 	require(status == STATUS_GOOD || status == STATUS_BAD || status == STATUS_TROUBLE);
-	require(run(capture, 1) == status);
+	other = run(capture, option);
+	if (option == user)
+		require(other == STATUS_GOOD || other == STATUS_BAD || other == STATUS_TROUBLE);
+	else
+		require(other == status);
 	return 0;
 }

@@ -81,14 +81,14 @@ def connections(segments):
     return list(found.values())
 
 
-def captures(number, segments, rng, scratch):
+def captures(number, n_captures, segments, rng, scratch):
     """A capture's connections one by one, the first packets of each, in one link layer or file format after another."""
     links = list(make_pcap.LINKS)
     for i, connection in enumerate(connections(segments)[:6]):
         part = connection[: rng.choice((12, 24, 40))]
         change = (make_pcap.wrap, lambda x: make_pcap.split(x, 100), lambda x: make_pcap.shuffle(x, rng), list)[i % 4]
         make_pcap.write_capture(scratch, list(change(part)), links[(number * 6 + i) % len(links)])
-        yield bytes([number]) + scratch.read_bytes()
+        yield bytes([number + i % 4 * n_captures]) + scratch.read_bytes()
 
 
 def made_up_captures(frames, scratch):
@@ -113,9 +113,10 @@ def main(data, out):
     out.mkdir(parents=True, exist_ok=True)
     scratch = out / "scratch"
     chains, singles, negotiates, setups, files = [], [], [], [], []
-    for number, path in enumerate(sorted(data.glob("*.pcap"))):
+    paths = sorted(data.glob("*.pcap"))
+    for number, path in enumerate(paths):
         segments = make_pcap.read_capture(path)
-        files += captures(number, segments, rng, scratch)
+        files += captures(number, len(paths), segments, rng, scratch)
         for frame in (f for s in streams(segments) for f in frames(s)):
             if frame[:4] != b"\xfeSMB" or len(frame) < 64 or len(frame) > 2000:
                 continue
