@@ -105,12 +105,14 @@ void __wrap_smb_frame(struct smb *c, int dir, const uint8_t *frame, size_t len, 
 /* option: one that it is given besides, or NULL; the user stands for keys. */
 static int run(unsigned capture, const char *option)
 {
-	char *argv[2 * MAX_KEYS + 4];
+	char *argv[2 * MAX_KEYS + 5];
 	int argc = 0, status;
 
 	argv[argc++] = (char *)(uintptr_t) "verify-pcap";
 	if (option)
 		argv[argc++] = (char *)(uintptr_t)option;
+	if (option == user)
+		argv[argc++] = (char *)(uintptr_t) "--explain";
 	argv[argc++] = path;
 	for (size_t i = 0; i < n_keys; i++) {
 		if (option == user || keys[i].capture != capture)
