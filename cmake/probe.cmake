@@ -25,6 +25,7 @@ smb3sign_probe(PCLMUL "aes,pclmul,sse4.1" "_mm_clmulepi64_si128(a, b, 16)")
 smb3sign_probe(VPCLMUL "avx2,vpclmulqdq" "_mm256_castsi256_si128(_mm256_clmulepi64_epi128(_mm256_set_m128i(a, b), _mm256_set_m128i(b, a), 16))")
 smb3sign_probe(AVX512 "avx512f,avx512bw,avx512vl,vpclmulqdq" "_mm512_castsi512_si128(_mm512_clmulepi64_epi128(_mm512_broadcast_i32x4(a), _mm512_maskz_loadu_epi8(7, &b), 16))")
 smb3sign_probe(SHA_NI "sha,sse4.1" "_mm_sha256msg1_epu32(a, b)")
+smb3sign_probe(SHA256_AVX512 "avx2,bmi2,avx512f,avx512bw,avx512vl" "_mm256_castsi256_si128(_mm256_ternarylogic_epi32(_mm256_ror_epi32(_mm256_set_m128i(a, b), 7), _mm256_set_m128i(b, a), _mm256_set1_epi32(1), 0x96))")
 smb3sign_probe(SHA256_AVX2 "avx2,bmi2" "_mm_add_epi32(_mm256_extracti128_si256(_mm256_set_m128i(a, b), 1), _mm_set1_epi32((int)_pext_u32(1, 2)))")
 
 # An arm64 compiler may need a flag for a kernel's instructions, which goes to that kernel's files alone (SMB3SIGN_FLAGS_...

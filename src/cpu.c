@@ -24,19 +24,19 @@
 
 #define OVERRIDE "SMB3SIGN_CPU_DISABLE"
 
-/* In the word beside the features: */
-#define KNOWN          (1u << 31)
-#define DISABLED_SHIFT 16 /* the features that the override removed, for the text: as many bits again */
+/* In the word beside the features. */
+#define KNOWN (1u << 31)
 
 static const struct {
 	const char *name;
 	uint32_t bit;
 } features[] = {
-	{"ssse3", SMB3SIGN_CPU_SSSE3},   {"sse4.1", SMB3SIGN_CPU_SSE41},  {"aes", SMB3SIGN_CPU_AES},
-	{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},       {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
-	{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},       {"avx2", SMB3SIGN_CPU_AVX2},
-	{"bmi2", SMB3SIGN_CPU_BMI2},     {"pmull", SMB3SIGN_CPU_PMULL},   {"sha2", SMB3SIGN_CPU_SHA2},
-	{"sha3", SMB3SIGN_CPU_SHA3},     {"sha512", SMB3SIGN_CPU_SHA512}, {"neon", SMB3SIGN_CPU_NEON},
+	{"ssse3", SMB3SIGN_CPU_SSSE3},       {"sse4.1", SMB3SIGN_CPU_SSE41},  {"aes", SMB3SIGN_CPU_AES},
+	{"pclmul", SMB3SIGN_CPU_PCLMUL},     {"sha", SMB3SIGN_CPU_SHA},       {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
+	{"avx512", SMB3SIGN_CPU_AVX512},     {"zmm", SMB3SIGN_CPU_ZMM},       {"avx2", SMB3SIGN_CPU_AVX2},
+	{"bmi2", SMB3SIGN_CPU_BMI2},         {"pmull", SMB3SIGN_CPU_PMULL},   {"sha2", SMB3SIGN_CPU_SHA2},
+	{"sha3", SMB3SIGN_CPU_SHA3},         {"sha512", SMB3SIGN_CPU_SHA512}, {"neon", SMB3SIGN_CPU_NEON},
+	{"avx512vl", SMB3SIGN_CPU_AVX512VL},
 };
 enum { N_FEATURES = sizeof(features) / sizeof(features[0]) };
 
@@ -79,25 +79,18 @@ static uint32_t parse(const char *list)
 	return bits;
 }
 
-static uint32_t known_word(void)
+uint32_t smb3sign_cpu_features(void)
 {
 	static _Atomic uint32_t word;
 	uint32_t w = atomic_load_explicit(&word, memory_order_relaxed);
 
 	if (!(w & KNOWN)) {
-		uint32_t seen = smb3sign_cpu_detect();
 		const char *list = override();
-		uint32_t disabled = list ? seen & parse(list) : 0;
 
-		w = KNOWN | disabled << DISABLED_SHIFT | (seen & ~disabled);
+		w = KNOWN | (smb3sign_cpu_detect() & ~(list ? parse(list) : 0));
 		atomic_store_explicit(&word, w, memory_order_relaxed);
 	}
-	return w;
-}
-
-uint32_t smb3sign_cpu_features(void)
-{
-	return known_word() & ((1u << DISABLED_SHIFT) - 1);
+	return w & ~KNOWN;
 }
 
 /* ---- The text */
@@ -173,11 +166,11 @@ const char *smb3sign_cpu(void)
 	static _Atomic int state;
 	static struct text text;
 	int expected = EMPTY;
-	uint32_t w = known_word();
+	uint32_t used = smb3sign_cpu_features();
 
 	if (atomic_compare_exchange_strong(&state, &expected, BUSY)) {
-		append_features(&text, "features in use:", smb3sign_cpu_features());
-		append_features(&text, "disabled by " OVERRIDE ":", (w & ~KNOWN) >> DISABLED_SHIFT);
+		append_features(&text, "features in use:", used);
+		append_features(&text, "disabled by " OVERRIDE ":", smb3sign_cpu_detect() & ~used);
 		append_kernels(&text);
 		atomic_store(&state, READY);
 	}

@@ -12,7 +12,7 @@ enum {
 	SMB3SIGN_CPU_PCLMUL = 1u << 3,
 	SMB3SIGN_CPU_SHA = 1u << 4,
 	SMB3SIGN_CPU_VPCLMUL = 1u << 5, /* the 256-bit tier: AVX2, VAES, VPCLMULQDQ together, YMM state saved */
-	SMB3SIGN_CPU_AVX512 = 1u << 6,  /* the 512-bit tier: that, AVX512F, BW, VL, ZMM and mask state saved */
+	SMB3SIGN_CPU_AVX512 = 1u << 6,  /* the 512-bit tier: that and AVX512VL, below */
 	SMB3SIGN_CPU_ZMM = 1u << 7,     /* policy: a processor that does not clock down for 512-bit vectors */
 	SMB3SIGN_CPU_AVX2 = 1u << 8,    /* YMM state saved */
 	SMB3SIGN_CPU_BMI2 = 1u << 9,
@@ -20,7 +20,8 @@ enum {
 	SMB3SIGN_CPU_SHA2 = 1u << 11,
 	SMB3SIGN_CPU_SHA3 = 1u << 12,
 	SMB3SIGN_CPU_SHA512 = 1u << 13,
-	SMB3SIGN_CPU_NEON = 1u << 14, /* in all of them: a bit so that it can be removed */
+	SMB3SIGN_CPU_NEON = 1u << 14,     /* in all of them: a bit so that it can be removed */
+	SMB3SIGN_CPU_AVX512VL = 1u << 15, /* x86: AVX512F, BW, VL together, YMM, ZMM and mask state saved */
 };
 
 /* Features this process may use: read once, the override applied. Any thread, any time. */

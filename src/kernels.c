@@ -50,6 +50,9 @@ const struct smb3sign_sha256 *const smb3sign_sha256_kernels[] = {
 #ifdef SMB3SIGN_X86_SHA_NI
 	&smb3sign_sha256_ni,
 #endif
+#ifdef SMB3SIGN_X86_SHA256_AVX512
+	&smb3sign_sha256_avx512,
+#endif
 #ifdef SMB3SIGN_X86_SHA256_AVX2
 	&smb3sign_sha256_avx2,
 #endif
@@ -93,6 +96,9 @@ const char smb3sign_kernels_left_out[] = ""
 #endif
 #ifndef SMB3SIGN_X86_VAES
 					 " aes=vaes"
+#endif
+#ifndef SMB3SIGN_X86_SHA256_AVX512
+					 " sha256=avx512"
 #endif
 #ifndef SMB3SIGN_X86_SHA256_AVX2
 					 " sha256=avx2"

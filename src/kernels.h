@@ -129,8 +129,8 @@ extern const struct smb3sign_sha512 *const smb3sign_sha512_kernels[];
 extern const struct smb3sign_aes smb3sign_aes_portable, smb3sign_aes_ssse3, smb3sign_aes_ni, smb3sign_aes_vaes;
 extern const struct smb3sign_ghash smb3sign_ghash_portable, smb3sign_ghash_ssse3, smb3sign_ghash_pclmul,
 	smb3sign_ghash_vpclmul, smb3sign_ghash_avx512;
-extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni, smb3sign_sha256_avx2,
-	smb3sign_sha256_ssse3;
+extern const struct smb3sign_sha256 smb3sign_sha256_portable, smb3sign_sha256_ni, smb3sign_sha256_avx512,
+	smb3sign_sha256_avx2, smb3sign_sha256_ssse3;
 extern const struct smb3sign_sha512 smb3sign_sha512_portable;
 /* arm64 */
 extern const struct smb3sign_aes smb3sign_aes_ce;

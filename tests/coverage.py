@@ -17,6 +17,7 @@ LEFT_OUT = {
     "src/arch/x86/sha256_ni.c": "sha_ni",
     "src/arch/x86/sha256_ni_lanes.c": "sha_ni",
     "src/arch/x86/sha256_avx2.c": "avx2",
+    "src/arch/x86/sha256_avx512.c": "avx512vl",
 }
 
 

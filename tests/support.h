@@ -96,6 +96,11 @@ void written_by_openssl(void *p, size_t n);
 void for_each_kernel(unsigned alg, const uint8_t raw[16], unsigned role,
 		     void (*fn)(const smb3sign_key *key, const uint8_t raw[16], void *arg), void *arg);
 
+/* Whether the tests go through this SHA-256 kernel: through all usable ones, or, where SMB3SIGN_TEST_SHA256 in the
+ * environment names one, through that alone; none is a failure. */
+struct smb3sign_sha256;
+int tests_sha256(const struct smb3sign_sha256 *kernel);
+
 /* A new test case of s, with time enough for emulators; guarded memory is freed after each test. */
 TCase *add_case(Suite *s, const char *name);
 

@@ -92,11 +92,12 @@ END_TEST
 static const struct {
 	const char *name;
 	uint32_t bit;
-} features[] = {{"ssse3", SMB3SIGN_CPU_SSSE3},   {"sse4.1", SMB3SIGN_CPU_SSE41}, {"aes", SMB3SIGN_CPU_AES},
-		{"pclmul", SMB3SIGN_CPU_PCLMUL}, {"sha", SMB3SIGN_CPU_SHA},      {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
-		{"avx512", SMB3SIGN_CPU_AVX512}, {"zmm", SMB3SIGN_CPU_ZMM},      {"avx2", SMB3SIGN_CPU_AVX2},
-		{"bmi2", SMB3SIGN_CPU_BMI2},     {"pmull", SMB3SIGN_CPU_PMULL},  {"sha2", SMB3SIGN_CPU_SHA2},
-		{"sha3", SMB3SIGN_CPU_SHA3},     {"sha512", SMB3SIGN_CPU_SHA512}, {"neon", SMB3SIGN_CPU_NEON}};
+} features[] = {{"ssse3", SMB3SIGN_CPU_SSSE3},      {"sse4.1", SMB3SIGN_CPU_SSE41},  {"aes", SMB3SIGN_CPU_AES},
+		{"pclmul", SMB3SIGN_CPU_PCLMUL},    {"sha", SMB3SIGN_CPU_SHA},       {"vpclmul", SMB3SIGN_CPU_VPCLMUL},
+		{"avx512", SMB3SIGN_CPU_AVX512},    {"zmm", SMB3SIGN_CPU_ZMM},       {"avx2", SMB3SIGN_CPU_AVX2},
+		{"bmi2", SMB3SIGN_CPU_BMI2},        {"pmull", SMB3SIGN_CPU_PMULL},   {"sha2", SMB3SIGN_CPU_SHA2},
+		{"sha3", SMB3SIGN_CPU_SHA3},        {"sha512", SMB3SIGN_CPU_SHA512}, {"neon", SMB3SIGN_CPU_NEON},
+		{"avx512vl", SMB3SIGN_CPU_AVX512VL}};
 enum { FEATURES = sizeof(features) / sizeof(features[0]) };
 
 static int in_list(const char *list, const char *name)
@@ -145,6 +146,7 @@ START_TEST(test_override)
 			ck_assert_msg(left & SMB3SIGN_CPU_SHA2 || !strstr(impl, "=ce"), "%s", impl);
 			ck_assert_msg((left & SMB3SIGN_CPU_AVX2 && left & SMB3SIGN_CPU_BMI2) || !strstr(impl, "avx2"),
 				      "%s", impl);
+			ck_assert_msg(left & SMB3SIGN_CPU_AVX512VL || !strstr(impl, "avx512"), "%s", impl);
 			ck_assert_msg(left & SMB3SIGN_CPU_SSSE3 || !strstr(impl, "ssse3"), "%s", impl);
 		}
 		if (alg == SMB3SIGN_AES_CMAC && !(left & SMB3SIGN_CPU_AES))

@@ -23,20 +23,25 @@ static unsigned saved_states(unsigned leaf1_ecx)
 /* In XCR0: SSE and AVX; mask registers and both halves of ZMM too. */
 enum { YMM_SAVED = 0x6, ZMM_SAVED = 0xe6 };
 
+/* The parts of AVX-512 that kernels use, F, BW and VL, whatever the width of their vectors. */
+static uint32_t avx512vl(unsigned leaf7_ebx, unsigned saved)
+{
+	const unsigned f_bw_vl = 1u << 16 | 1u << 30 | 1u << 31;
+
+	return (leaf7_ebx & f_bw_vl) == f_bw_vl && (saved & ZMM_SAVED) == ZMM_SAVED ? SMB3SIGN_CPU_AVX512VL : 0;
+}
+
 /*
  * A tier is there with all its parts or not at all: emulators are known to offer VAES alone, and to compute it wrongly.
  */
-static uint32_t wide_tiers(uint32_t features, unsigned leaf7_ebx, unsigned leaf7_ecx, unsigned saved)
+static uint32_t wide_tiers(uint32_t features, unsigned leaf7_ecx)
 {
-	const unsigned avx512 = 1u << 16 | 1u << 30 | 1u << 31; /* F, BW, VL */
 	const unsigned vaes_vpclmul = 1u << 9 | 1u << 10;
 
 	if (!(features & SMB3SIGN_CPU_AES) || !(features & SMB3SIGN_CPU_AVX2) ||
 	    (leaf7_ecx & vaes_vpclmul) != vaes_vpclmul)
 		return 0;
-	if ((leaf7_ebx & avx512) != avx512 || (saved & ZMM_SAVED) != ZMM_SAVED)
-		return SMB3SIGN_CPU_VPCLMUL;
-	return SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_AVX512;
+	return features & SMB3SIGN_CPU_AVX512VL ? SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_AVX512 : SMB3SIGN_CPU_VPCLMUL;
 }
 
 /*
@@ -85,7 +90,8 @@ uint32_t smb3sign_cpu_detect(void)
 		features |= SMB3SIGN_CPU_AVX2;
 	if (ebx & 1u << 8)
 		features |= SMB3SIGN_CPU_BMI2;
-	features |= wide_tiers(features, ebx, ecx, saved);
+	features |= avx512vl(ebx, saved);
+	features |= wide_tiers(features, ecx);
 	if (features & SMB3SIGN_CPU_AVX512 && !clocks_down())
 		features |= SMB3SIGN_CPU_ZMM;
 	return features;

@@ -130,8 +130,8 @@ ISA INLINE __m128i last_block(const uint8_t *body, size_t len)
 
 const struct smb3sign_ghash smb3sign_ghash_avx512 = {
 	.name = "avx512",
-	.needs = SMB3SIGN_CPU_AVX512 | SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_PCLMUL | SMB3SIGN_CPU_AVX2 |
-		 SMB3SIGN_CPU_SSSE3,
+	.needs = SMB3SIGN_CPU_AVX512 | SMB3SIGN_CPU_AVX512VL | SMB3SIGN_CPU_VPCLMUL | SMB3SIGN_CPU_PCLMUL |
+		 SMB3SIGN_CPU_AVX2 | SMB3SIGN_CPU_SSSE3,
 	.wants = SMB3SIGN_CPU_ZMM,
 	.table_size = sizeof(struct table),
 	.setkey = setkey,

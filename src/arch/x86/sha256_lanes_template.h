@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SHA-256 of several messages side by side without SHA instructions: an element of a vector is one message's word, and
- * the rounds are those of FIPS 180-4 6.2.2 with vectors for words. sha256_avx2.c and sha256_ssse3.c include this behind
- * sha256_template.h, which tells what they define for it, and besides:
+ * the rounds are those of FIPS 180-4 6.2.2 with vectors for words. sha256_avx512.c, sha256_avx2.c and sha256_ssse3.c
+ * include this behind sha256_template.h, which tells what they define for it, and besides:
  *
- *     LANES_MIN  with fewer lanes, one after the other is faster
- *     VEC_AND    as VEC_XOR
+ *     LANES_MIN    with fewer lanes, one after the other is faster
+ *     VEC_AND      as VEC_XOR
+ *     BIG_SIGMA, SMALL_SIGMA, CH, MAJ
+ *                  if there are instructions for rotations and for any function of three bits: the functions of 4.1.2
+ *                  by them. Without, they are derived here.
  *
  * Working variables are eight registers, and a round's intermediate results fit in the others. The schedule and the
  * state that a block adds to do not: they are in memory, always in the same place, and that is overwritten in the end.
@@ -85,6 +88,7 @@ ISA INLINE void store_states(const vec *place, struct smb3sign_lane *const lane[
 
 /* ---- The functions of 4.1.2 */
 
+#ifndef BIG_SIGMA
 /* x shifted by each of n0 < n1 < n2, XORed. One shift inside the other wants a register, where three want as many. */
 ISA INLINE vec shifted_right(vec x, int n0, int n1, int n2)
 {
@@ -112,13 +116,30 @@ ISA INLINE vec lanes_small_sigma(vec x, int n0, int n1, int n2)
 	return VEC_XOR(shifted_right(x, n0, n1, n2), shifted_left(x, 32 - n2, 32 - n1));
 }
 
+/* Ch and Maj as sha256_template.h derives them, ab = a ^ b and bc = b ^ c. */
+ISA INLINE vec lanes_ch(vec e, vec f, vec g)
+{
+	return VEC_XOR(VEC_AND(e, VEC_XOR(f, g)), g);
+}
+
+ISA INLINE vec lanes_maj(vec b, vec ab, vec bc)
+{
+	return VEC_XOR(VEC_AND(ab, bc), b);
+}
+
+#define BIG_SIGMA            big_sigma
+#define SMALL_SIGMA          lanes_small_sigma
+#define CH                   lanes_ch
+#define MAJ(a, b, c, ab, bc) lanes_maj(b, ab, bc)
+#endif
+
 /* ---- Rounds */
 
 /*
  * For the compiler, what is made of y follows x. Otherwise it would begin with all that can be begun, as the processor
  * does anyway, and spill.
  */
-#define THEN(x, y) __asm__("" : "+x"(x), "+x"(y))
+#define THEN(x, y) __asm__("" : "+v"(x), "+v"(y))
 
 /* W[t] for t < 16, and for later ones, where it takes the place of W[t-16]; i is t % 16. */
 ISA INLINE vec lanes_loaded(vec *place, size_t i)
@@ -129,44 +150,44 @@ ISA INLINE vec lanes_loaded(vec *place, size_t i)
 ISA INLINE vec lanes_scheduled(vec *place, size_t i)
 {
 	vec *at = place + i;
-	vec w = lanes_sum(place[i], lanes_small_sigma(place[(i + 1) % 16], 3, 7, 18));
+	vec w = lanes_sum(place[i], SMALL_SIGMA(place[(i + 1) % 16], 3, 7, 18));
 
 	IN_STEP(w, place);
-	w = lanes_sum(lanes_sum(w, place[(i + 9) % 16]), lanes_small_sigma(place[(i + 14) % 16], 10, 17, 19));
+	w = lanes_sum(lanes_sum(w, place[(i + 9) % 16]), SMALL_SIGMA(place[(i + 14) % 16], 10, 17, 19));
 	return *at = w;
 }
 
-/* Ch and Maj as sha256_template.h derives them; bc is b ^ c, and leaves as what it is in the next round. */
-#define LANES_ROUND(a, b, d, e, f, g, h, word, i)                                        \
+/* bc is b ^ c, and leaves as what it is in the next round. */
+#define LANES_ROUND(a, b, c, d, e, f, g, h, word, i)                                     \
 	do {                                                                             \
 		vec ab_;                                                                 \
                                                                                          \
 		h = lanes_sum(h, lanes_sum(word(place, i), VEC(set1_epi32)((int)k[i]))); \
 		THEN(h, e);                                                              \
-		h = lanes_sum(h, VEC_XOR(VEC_AND(e, VEC_XOR(f, g)), g));                 \
+		h = lanes_sum(h, CH(e, f, g));                                           \
 		THEN(h, e);                                                              \
-		h = lanes_sum(h, big_sigma(e, 6, 11, 25));                               \
+		h = lanes_sum(h, BIG_SIGMA(e, 6, 11, 25));                               \
 		d = lanes_sum(d, h);                                                     \
 		THEN(d, b);                                                              \
 		ab_ = VEC_XOR(a, b);                                                     \
-		h = lanes_sum(h, VEC_XOR(VEC_AND(ab_, bc), b));                          \
+		h = lanes_sum(h, MAJ(a, b, c, ab_, bc));                                 \
 		bc = ab_;                                                                \
 		THEN(h, a);                                                              \
-		h = lanes_sum(h, big_sigma(a, 2, 13, 22));                               \
+		h = lanes_sum(h, BIG_SIGMA(a, 2, 13, 22));                               \
 		IN_STEP(h, place);                                                       \
 		PIN_POINTER(k);                                                          \
 	} while (0)
 
-#define LANES_EIGHT_ROUNDS(word, i)                              \
-	do {                                                     \
-		LANES_ROUND(a, b, d, e, f, g, h, word, (i) + 0); \
-		LANES_ROUND(h, a, c, d, e, f, g, word, (i) + 1); \
-		LANES_ROUND(g, h, b, c, d, e, f, word, (i) + 2); \
-		LANES_ROUND(f, g, a, b, c, d, e, word, (i) + 3); \
-		LANES_ROUND(e, f, h, a, b, c, d, word, (i) + 4); \
-		LANES_ROUND(d, e, g, h, a, b, c, word, (i) + 5); \
-		LANES_ROUND(c, d, f, g, h, a, b, word, (i) + 6); \
-		LANES_ROUND(b, c, e, f, g, h, a, word, (i) + 7); \
+#define LANES_EIGHT_ROUNDS(word, i)                                 \
+	do {                                                        \
+		LANES_ROUND(a, b, c, d, e, f, g, h, word, (i) + 0); \
+		LANES_ROUND(h, a, b, c, d, e, f, g, word, (i) + 1); \
+		LANES_ROUND(g, h, a, b, c, d, e, f, word, (i) + 2); \
+		LANES_ROUND(f, g, h, a, b, c, d, e, word, (i) + 3); \
+		LANES_ROUND(e, f, g, h, a, b, c, d, word, (i) + 4); \
+		LANES_ROUND(d, e, f, g, h, a, b, c, word, (i) + 5); \
+		LANES_ROUND(c, d, e, f, g, h, a, b, word, (i) + 6); \
+		LANES_ROUND(b, c, d, e, f, g, h, a, word, (i) + 7); \
 	} while (0)
 
 /* A block of each lane, whose words are in their places. */
@@ -177,6 +198,7 @@ ISA INLINE void lanes_compress(vec *place)
 	vec a = state[0], b = state[1], c = state[2], d = state[3];
 	vec e = state[4], f = state[5], g = state[6], h = state[7], bc = VEC_XOR(b, c);
 
+	(void)bc; /* not every MAJ wants it */
 	PIN_POINTER(k);
 	LANES_EIGHT_ROUNDS(lanes_loaded, 0);
 	LANES_EIGHT_ROUNDS(lanes_loaded, 8);
@@ -203,8 +225,10 @@ ISA NOINLINE void side_by_side(struct smb3sign_lane *lanes, size_t n, size_t nbl
 	struct smb3sign_lane *lane[LANES];
 	vec places[PLACES], *place = places;
 
-	for (size_t j = 0; j < LANES; j++)
+	for (size_t j = 0; j < LANES; j++) {
 		lane[j] = &lanes[j < n ? j : 0];
+		PIN_POINTER(lanes); /* or gcc takes the widest registers there are for this */
+	}
 	PIN_POINTER(place);
 	load_states(place, lane, 0);
 	load_states(place, lane, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SHA-256 without SHA instructions: the message schedule in vectors, the rounds in general registers beside it.
- * sha256_avx2.c and sha256_ssse3.c define, then include this:
+ * sha256_ymm.h (for sha256_avx2.c and sha256_avx512.c) and sha256_ssse3.c define, then include this:
  *
  *     ISA                    the target attribute
  *     PAIR                   1 if a vector has room for the schedules of two blocks, else 0
@@ -173,7 +173,7 @@ struct vars {
 	} while (0)
 
 /* Computed by now, both of them, and what is made of them is computed after. */
-#define IN_STEP(w, x) __asm__("" : "+x"(w), "+r"(x))
+#define IN_STEP(w, x) __asm__("" : "+v"(w), "+r"(x))
 
 /* The same, and between them the schedule of the four rounds sixteen later: w0, in the place of the oldest. */
 #define FOUR_ROUNDS_AHEAD(v, a, b, c, d, e, f, g, h, s, i, w0, w4, w8, w12) \
