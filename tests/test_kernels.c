@@ -1437,6 +1437,7 @@ int main(void)
 	tcase_add_test(tc, test_lanes_shared);
 	tcase_add_test(tc, test_lanes_openssl);
 #ifdef AS_SHIPPED
+	tc = add_case(s, "sha256_stack");
 	tcase_add_test(tc, test_lanes_stack);
 #endif
 	tc = add_case(s, "lists");
