@@ -186,8 +186,11 @@ static int try_aes(const struct smb3sign_aes *aes)
 	return SMB3SIGN_OK;
 }
 
-/* FIPS 180-4's example "abc": 6162 6380..., length 24 bits; first word of the digest ddaf35a193617aba. */
-static int try_sha512(const struct smb3sign_sha512 *sha512)
+/*
+ * FIPS 180-4's example "abc": 6162 6380..., length 24 bits; first word of the digest ddaf35a193617aba. With a stack of its
+ * own too.
+ */
+NOINLINE int try_sha512(const struct smb3sign_sha512 *sha512)
 {
 	uint8_t block[128] = {'a', 'b', 'c', 0x80, [127] = 24};
 	uint64_t h[8];
