@@ -469,6 +469,22 @@ START_TEST(test_stack_bound)
 }
 END_TEST
 
+/* As it is, or in a pad block of HMAC (FIPS 198-1: key ^ ipad, key ^ opad). */
+static int stack_holds_key(const uint8_t key[16])
+{
+	static const uint8_t pads[] = {0, 0x36, 0x5c};
+
+	for (size_t i = 0; i < sizeof(pads); i++) {
+		uint8_t padded[16];
+
+		for (size_t j = 0; j < 16; j++)
+			padded[j] = key[j] ^ pads[i];
+		if (stack_holds(padded, 16))
+			return 1;
+	}
+	return 0;
+}
+
 /* No call leaves the raw key or the derived one on the stack; an AES key is its own first round key. */
 START_TEST(test_stack_keys)
 {
@@ -481,9 +497,9 @@ START_TEST(test_stack_keys)
 				smb3sign_derive(0x0311, SMB3SIGN_USE_SIGNING, raw_key, 16, &stack_preauth, derived, 16),
 				SMB3SIGN_OK);
 			stack_depth(stack_calls[i].call);
-			ck_assert_msg(!stack_holds(raw_key, 16), "algorithm %u, %s left the key", alg,
+			ck_assert_msg(!stack_holds_key(raw_key), "algorithm %u, %s left the key", alg,
 				      stack_calls[i].name);
-			ck_assert_msg(!stack_holds(derived, 16), "algorithm %u, %s left the derived key", alg,
+			ck_assert_msg(!stack_holds_key(derived), "algorithm %u, %s left the derived key", alg,
 				      stack_calls[i].name);
 		}
 		smb3sign_key_free(stack_key);
