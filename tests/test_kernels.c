@@ -1432,8 +1432,9 @@ int main(void)
 	tcase_add_test(tc, test_ssse3_tower);
 	tcase_add_test(tc, test_ssse3_places);
 #endif
-	tc = add_case(s, "sha256_lanes");
+	tc = add_case(s, "sha256_memory");
 	tcase_add_test(tc, test_lanes_memory);
+	tc = add_case(s, "sha256_lanes");
 	tcase_add_test(tc, test_lanes_shared);
 	tcase_add_test(tc, test_lanes_openssl);
 #ifdef AS_SHIPPED
