@@ -10,51 +10,11 @@
 # counts failures and exits with 1 if there are any. Needs python3.
 #
 # shellcheck disable=SC2046 # options from functions are words on purpose
-set -u
-LC_ALL=C
-export LC_ALL
-
-command=$1
+command=$1 subcommand=verify-pcap
 data=$2
 with_users=$3
-here=$(cd "$(dirname "$0")" && pwd)
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/checks.sh"
 user='smb3signtest%Not-A-Secret-1'
-failures=0
-checks=0
-
-check() {
-	what=$1
-	shift
-	checks=$((checks + 1))
-	if "$@"; then
-		echo "ok: $what"
-	else
-		echo "FAILED: $what"
-		[ ! -s "$scratch/err" ] || sed 's/^/    stderr: /' "$scratch/err" | head -5
-		failures=$((failures + 1))
-	fi
-}
-
-# exits N ARGUMENT...: verify-pcap exits with N. What it prints is in $scratch/out and $scratch/err.
-exits() {
-	expected=$1
-	shift
-	"$command" verify-pcap "$@" >"$scratch/out" 2>"$scratch/err"
-	status=$?
-	[ "$status" -eq "$expected" ] && return
-	echo "    exit status $status, expected $expected"
-	return 1
-}
-
-# complains N TEXT ARGUMENT...: exits with N and says TEXT on standard error.
-complains() {
-	expected_status=$1
-	expected_text=$2
-	shift 2
-	exits "$expected_status" "$@" && grep -qF -- "$expected_text" "$scratch/err"
-}
 
 # same N REPORT ARGUMENT...: exits with N, prints what is in REPORT, and complains of nothing.
 same() {
@@ -320,5 +280,4 @@ fi
 test_filter
 test_colours
 test_stdin
-echo "$checks checks, $failures failures"
-[ "$failures" -eq 0 ]
+conclude

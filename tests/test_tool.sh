@@ -9,42 +9,9 @@
 #
 # Says what it checks, counts failures and exits with 1 if there are any. Needs python3, which makes further captures
 # out of those in DATA (make_pcap.py).
-set -u
-LC_ALL=C
-export LC_ALL
-
-command=$1
+command=$1 subcommand=
 data=$2
-here=$(cd "$(dirname "$0")" && pwd)
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-failures=0
-checks=0
-
-# check NAME COMMAND...: the command succeeds.
-check() {
-	what=$1
-	shift
-	checks=$((checks + 1))
-	if "$@"; then
-		echo "ok: $what"
-	else
-		echo "FAILED: $what"
-		[ ! -s "$scratch/err" ] || sed 's/^/    stderr: /' "$scratch/err" | head -5
-		failures=$((failures + 1))
-	fi
-}
-
-# exits N ARGUMENT...: smb3sign exits with N. What it prints is in $scratch/out and $scratch/err.
-exits() {
-	expected=$1
-	shift
-	"$command" "$@" >"$scratch/out" 2>"$scratch/err"
-	status=$?
-	[ "$status" -eq "$expected" ] && return
-	echo "    exit status $status, expected $expected"
-	return 1
-}
+. "$(dirname "$0")/checks.sh"
 
 # For `check`: smb3sign exits so, and says so.
 exits_and_prints() {
@@ -52,13 +19,6 @@ exits_and_prints() {
 	expected_status=$1
 	shift 2
 	exits "$expected_status" "$@" && grep -qF -- "$expected_text" "$scratch/out"
-}
-
-exits_and_complains() {
-	expected_text=$2
-	expected_status=$1
-	shift 2
-	exits "$expected_status" "$@" && grep -qF -- "$expected_text" "$scratch/err"
 }
 
 prints_line() {
@@ -88,19 +48,19 @@ patch() {
 # ---- Usage
 
 test_usage() {
-	check "no command" exits_and_complains 2 "which command"
-	check "unknown command" exits_and_complains 2 "no command 'sing'" sing
+	check "no command" complains 2 "which command"
+	check "unknown command" complains 2 "no command 'sing'" sing
 	check "--help" exits_and_prints 0 "verify-pcap" --help
 	check "--version" exits_and_prints 0 "smb3sign 0." --version
 	for c in sign verify verify-pcap derive cpu selftest; do
 		check "$c --help" exits_and_prints 0 "Usage: smb3sign $c" "$c" --help
-		check "$c --nonsense" exits_and_complains 2 "nonsense" "$c" --nonsense
+		check "$c --nonsense" complains 2 "nonsense" "$c" --nonsense
 	done
 	if "$command" explain --help | grep -q Usage; then
 		test_usage_of_explain
 	else
-		check "built without explain: says so" exits_and_complains 2 "Nettle" explain x
-		check "built without explain: --explain too" exits_and_complains 2 "Nettle" verify-pcap --explain x
+		check "built without explain: says so" complains 2 "Nettle" explain x
+		check "built without explain: --explain too" complains 2 "Nettle" verify-pcap --explain x
 	fi
 	check "cpu" exits 0 cpu
 	check "cpu says something" test -s "$scratch/out"
@@ -109,40 +69,40 @@ test_usage() {
 	key=00112233445566778899aabbccddeeff
 	: >"$scratch/empty"
 	for c in sign verify; do
-		check "$c: no file" exits_and_complains 2 "FILE" $c --alg cmac --key $key
-		check "$c: two files" exits_and_complains 2 "FILE" $c --alg cmac --key $key a b
-		check "$c: no key" exits_and_complains 2 "--key" $c --alg cmac a
-		check "$c: wrong algorithm" exits_and_complains 2 "--alg" $c --alg md5 --key $key a
-		check "$c: short key" exits_and_complains 2 "--key" $c --alg cmac --key 0011 a
-		check "$c: long key" exits_and_complains 2 "--key" $c --alg cmac --key ${key}00 a
-		check "$c: odd digits" exits_and_complains 2 "--key" $c --alg cmac --key 001 a
-		check "$c: no hexadecimal" exits_and_complains 2 "--key" $c --alg cmac --key ${key%f}g a
-		check "$c: file is missing" exits_and_complains 2 "missing" $c --alg cmac --key $key "$scratch/missing"
-		check "$c: file is empty" exits_and_complains 2 "empty" $c --alg cmac --key $key "$scratch/empty"
+		check "$c: no file" complains 2 "FILE" $c --alg cmac --key $key
+		check "$c: two files" complains 2 "FILE" $c --alg cmac --key $key a b
+		check "$c: no key" complains 2 "--key" $c --alg cmac a
+		check "$c: wrong algorithm" complains 2 "--alg" $c --alg md5 --key $key a
+		check "$c: short key" complains 2 "--key" $c --alg cmac --key 0011 a
+		check "$c: long key" complains 2 "--key" $c --alg cmac --key ${key}00 a
+		check "$c: odd digits" complains 2 "--key" $c --alg cmac --key 001 a
+		check "$c: no hexadecimal" complains 2 "--key" $c --alg cmac --key ${key%f}g a
+		check "$c: file is missing" complains 2 "missing" $c --alg cmac --key $key "$scratch/missing"
+		check "$c: file is empty" complains 2 "empty" $c --alg cmac --key $key "$scratch/empty"
 	done
-	check "verify has no --output" exits_and_complains 2 "--output" verify --alg cmac --key $key --output x y
+	check "verify has no --output" complains 2 "--output" verify --alg cmac --key $key --output x y
 	d="derive --use signing --session-key $key"
-	check "derive: no dialect" exits_and_complains 2 "--dialect" $d
-	check "derive: unknown dialect" exits_and_complains 2 "--dialect" $d --dialect 3.1
-	check "derive: unknown use" exits_and_complains 2 "--use" derive --use sign
-	check "derive: 3.1.1 without hash" exits_and_complains 2 "--preauth" $d --dialect 3.1.1
-	check "derive: hash without 3.1.1" exits_and_complains 2 "--preauth" $d --dialect 3.0 \
+	check "derive: no dialect" complains 2 "--dialect" $d
+	check "derive: unknown dialect" complains 2 "--dialect" $d --dialect 3.1
+	check "derive: unknown use" complains 2 "--use" derive --use sign
+	check "derive: 3.1.1 without hash" complains 2 "--preauth" $d --dialect 3.1.1
+	check "derive: hash without 3.1.1" complains 2 "--preauth" $d --dialect 3.0 \
 		--preauth $key$key$key$key
-	check "derive: short hash" exits_and_complains 2 "--preauth" $d --dialect 3.1.1 --preauth $key
-	check "derive: 15 bytes" exits_and_complains 2 "--session-key" derive --session-key ${key%ff}
-	check "derive: length" exits_and_complains 2 "--length" $d --dialect 3.0 --length 24
-	check "derive: signing keys have 16 bytes" exits_and_complains 2 "3.0" $d --dialect 3.0 --length 32
+	check "derive: short hash" complains 2 "--preauth" $d --dialect 3.1.1 --preauth $key
+	check "derive: 15 bytes" complains 2 "--session-key" derive --session-key ${key%ff}
+	check "derive: length" complains 2 "--length" $d --dialect 3.0 --length 24
+	check "derive: signing keys have 16 bytes" complains 2 "3.0" $d --dialect 3.0 --length 32
 	check "derive: 2.1 has no ciphers" exits 2 derive --use c2s --session-key $key --dialect 2.1
-	check "verify-pcap: two captures" exits_and_complains 2 "unexpected argument 'b'" verify-pcap a b
-	check "verify-pcap: no capture" exits_and_complains 2 "CAPTURE" verify-pcap --session-key $key
-	check "verify-pcap: bad key" exits_and_complains 2 "--session-key" verify-pcap --session-key 1=xy c
-	check "verify-pcap: 9 bytes" exits_and_complains 2 "--session-key" verify-pcap --session-key 1=112233445566778899 c
-	check "verify-pcap: bad id" exits_and_complains 2 "--session-key" verify-pcap --session-key 0y1=$key c
-	check "verify-pcap: no id" exits_and_complains 2 "--session-key" verify-pcap --session-key "=$key" c
-	check "verify-pcap: long id" exits_and_complains 2 "--session-key" verify-pcap --session-key 11223344556677889=$key c
-	check "verify-pcap: short signing key" exits_and_complains 2 "--signing-key" verify-pcap --signing-key 0011 c
-	check "verify-pcap: file is missing" exits_and_complains 2 "missing" verify-pcap "$scratch/missing"
-	check "verify-pcap: file is empty" exits_and_complains 2 "empty" verify-pcap "$scratch/empty"
+	check "verify-pcap: two captures" complains 2 "unexpected argument 'b'" verify-pcap a b
+	check "verify-pcap: no capture" complains 2 "CAPTURE" verify-pcap --session-key $key
+	check "verify-pcap: bad key" complains 2 "--session-key" verify-pcap --session-key 1=xy c
+	check "verify-pcap: 9 bytes" complains 2 "--session-key" verify-pcap --session-key 1=112233445566778899 c
+	check "verify-pcap: bad id" complains 2 "--session-key" verify-pcap --session-key 0y1=$key c
+	check "verify-pcap: no id" complains 2 "--session-key" verify-pcap --session-key "=$key" c
+	check "verify-pcap: long id" complains 2 "--session-key" verify-pcap --session-key 11223344556677889=$key c
+	check "verify-pcap: short signing key" complains 2 "--signing-key" verify-pcap --signing-key 0011 c
+	check "verify-pcap: file is missing" complains 2 "missing" verify-pcap "$scratch/missing"
+	check "verify-pcap: file is empty" complains 2 "empty" verify-pcap "$scratch/empty"
 }
 
 # Its findings are plant_mistakes.py's matter.
@@ -150,24 +110,24 @@ test_usage_of_explain() {
 	key=00112233445566778899aabbccddeeff
 	e="explain --alg cmac --key $key"
 	check "explain --help" exits_and_prints 0 "Usage: smb3sign explain" explain --help
-	check "explain --nonsense" exits_and_complains 2 "nonsense" explain --nonsense
-	check "explain: no file" exits_and_complains 2 "FILE" $e
-	check "explain: no key" exits_and_complains 2 "--key or --session-key" explain --alg cmac x
-	check "explain: no algorithm" exits_and_complains 2 "--alg" explain --key $key x
-	check "explain: no algorithm for 3.1.1" exits_and_complains 2 "--alg" explain --dialect 3.1.1 --session-key $key x
-	check "explain: no dialect" exits_and_complains 2 "--dialect" explain --alg cmac --session-key $key x
-	check "explain: unknown dialect" exits_and_complains 2 "--dialect" explain --dialect 3.1 --session-key $key x
-	check "explain: short hash" exits_and_complains 2 "--preauth" $e --preauth $key x
-	check "explain: channel without session" exits_and_complains 2 "--session-key" $e --channel-key $key x
-	check "explain: file is missing" exits_and_complains 2 "missing" $e "$scratch/missing"
+	check "explain --nonsense" complains 2 "nonsense" explain --nonsense
+	check "explain: no file" complains 2 "FILE" $e
+	check "explain: no key" complains 2 "--key or --session-key" explain --alg cmac x
+	check "explain: no algorithm" complains 2 "--alg" explain --key $key x
+	check "explain: no algorithm for 3.1.1" complains 2 "--alg" explain --dialect 3.1.1 --session-key $key x
+	check "explain: no dialect" complains 2 "--dialect" explain --alg cmac --session-key $key x
+	check "explain: unknown dialect" complains 2 "--dialect" explain --dialect 3.1 --session-key $key x
+	check "explain: short hash" complains 2 "--preauth" $e --preauth $key x
+	check "explain: channel without session" complains 2 "--session-key" $e --channel-key $key x
+	check "explain: file is missing" complains 2 "missing" $e "$scratch/missing"
 	: >"$scratch/empty"
-	check "explain: file is empty" exits_and_complains 2 "empty" $e "$scratch/empty"
+	check "explain: file is empty" complains 2 "empty" $e "$scratch/empty"
 	printf 'no message' >"$scratch/text"
-	check "explain: no message" exits_and_complains 2 "offset 0" $e "$scratch/text"
-	check "explain: no message to hash" exits_and_complains 2 "text" explain --dialect 3.1.1 --alg cmac \
+	check "explain: no message" complains 2 "offset 0" $e "$scratch/text"
+	check "explain: no message to hash" complains 2 "text" explain --dialect 3.1.1 --alg cmac \
 		--session-key $key --message "$scratch/text" x
-	check "verify-pcap --explain: no capture" exits_and_complains 2 "CAPTURE" verify-pcap --explain
-	check "verify-pcap --json: file is missing" exits_and_complains 2 "missing" verify-pcap --json "$scratch/missing"
+	check "verify-pcap --explain: no capture" complains 2 "CAPTURE" verify-pcap --explain
+	check "verify-pcap --json: file is missing" complains 2 "missing" verify-pcap --json "$scratch/missing"
 }
 
 # ---- Messages
@@ -254,9 +214,9 @@ test_compound() {
 	check "compound: second OK" grep -q "^offset 128 .* OK" "$scratch/out"
 	patch "$c" 20 0x01 "$c.bad"
 	check "compound: NextCommand past the next header" \
-		exits_and_complains 2 "offset 129" verify --alg cmac --key $key "$c.bad"
+		complains 2 "offset 129" verify --alg cmac --key $key "$c.bad"
 	patch "$c" 23 0x80 "$c.bad"
-	check "compound: NextCommand past the end" exits_and_complains 2 "offset 0" verify --alg cmac --key $key "$c.bad"
+	check "compound: NextCommand past the end" complains 2 "offset 0" verify --alg cmac --key $key "$c.bad"
 }
 
 test_refusals() {
@@ -270,9 +230,9 @@ test_refusals() {
 	check "no session: the file is as it was" grep -qx kept "$scratch/kept"
 	check "no session: verify" exits_and_prints 1 "EXEMPT (no session)" verify --alg cmac --key $key "$m"
 	patch "$scratch/message" 0 0x01 "$m"
-	check "no SMB2: sign" exits_and_complains 2 "refused" sign --alg cmac --key $key --output "$scratch/kept" "$m"
+	check "no SMB2: sign" complains 2 "refused" sign --alg cmac --key $key --output "$scratch/kept" "$m"
 	check "no SMB2: the file is as it was" grep -qx kept "$scratch/kept"
-	check "no SMB2: verify" exits_and_complains 2 "offset 0" verify --alg cmac --key $key "$m"
+	check "no SMB2: verify" complains 2 "offset 0" verify --alg cmac --key $key "$m"
 	check "a folder that is missing" exits 2 sign --alg cmac --key $key --output "$scratch/no/x" "$scratch/message"
 	check "to a device" exits 0 sign --alg cmac --key $key --output /dev/null "$scratch/message"
 	check "the device is one still" test -c /dev/null
@@ -341,7 +301,7 @@ test_derive() {
 	check "another order is another key" exits 0 $d311 --use signing --message "$scratch/leg5" "$@"
 	check "really" test "$(cat "$scratch/out")" != 73fe7a9a77bef0bde49c650d8ccb5f76
 	check "what is no SMB2 is not hashed" \
-		exits_and_complains 2 "published" $d311 --use signing --message "$scratch/published"
+		complains 2 "published" $d311 --use signing --message "$scratch/published"
 }
 
 # ---- Captures
@@ -433,8 +393,8 @@ test_capture() {
 	check "$file: summary" total_is "$ok 0 $(count ECHO) $(count NO-KEY)"
 	check "$file: --quiet" exits 0 verify-pcap --quiet $(key_options "$file") "$data/$file"
 	check "$file: --quiet is the summary only" test "$(wc -l <"$scratch/out")" -eq 7
-	check "$file: no key at all" exits_and_complains 2 "nothing was verified" verify-pcap "$data/$file"
-	check "$file: a key for nobody" exits_and_complains 0 "no session 0x0000000000000001" \
+	check "$file: no key at all" complains 2 "nothing was verified" verify-pcap "$data/$file"
+	check "$file: a key for nobody" complains 0 "no session 0x0000000000000001" \
 		verify-pcap $(key_options "$file") --session-key 1=00112233445566778899aabbccddeeff "$data/$file"
 	for session in $(awk -v file="$file" '$1 == file { print $2 }' "$data/keys.txt" | sort -u); do
 		session=$(printf %016x "0x$session")
@@ -538,7 +498,7 @@ malformed() {
 	END
 	) || return
 	patch "$capture" $((at + delta)) "$xor" "$scratch/malformed.pcap"
-	exits_and_complains 2 "$text" verify-pcap $(cat "$scratch/keys") "$scratch/malformed.pcap"
+	complains 2 "$text" verify-pcap $(cat "$scratch/keys") "$scratch/malformed.pcap"
 }
 
 test_malformed() {
@@ -559,7 +519,7 @@ test_malformed() {
 
 damaged_header() {
 	head -c 20 "$1" >"$scratch/cut.pcap"
-	exits_and_complains 2 "cut.pcap" verify-pcap "$scratch/cut.pcap"
+	complains 2 "cut.pcap" verify-pcap "$scratch/cut.pcap"
 }
 
 test_forms_of_captures() {
@@ -575,7 +535,7 @@ test_forms_of_captures() {
 	check "in mid-stream: signing keys" exits 0 verify-pcap $(cat "$scratch/keys") "$scratch/rewritten.pcap"
 	check "in mid-stream: messages are OK" at_least_ok 100
 	rewrite split:40,midstream:100 "$capture"
-	check "inside a frame" exits_and_complains 2 "bytes skipped up to the next frame" \
+	check "inside a frame" complains 2 "bytes skipped up to the next frame" \
 		verify-pcap $(cat "$scratch/keys") "$scratch/rewritten.pcap"
 	check "inside a frame: messages are OK" at_least_ok 100
 }
@@ -627,5 +587,4 @@ test_captures
 test_forms_of_captures
 test_blog
 test_scenario
-echo "$checks checks, $failures failures"
-[ "$failures" -eq 0 ]
+conclude

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "header.h"
 #include "hex.h"
 #include "smb3sign.h"
 #include "tool.h"
@@ -28,15 +29,6 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0, or 2 if it cannot be derived.\n";
 
-struct named {
-	const char *name;
-	unsigned value;
-};
-
-static const struct named dialects[] = {
-	{"2.0.2", 0x0202}, {"2.1", 0x0210}, {"3.0", 0x0300}, {"3.0.2", 0x0302}, {"3.1.1", 0x0311}, {NULL, 0},
-};
-
 static const struct named uses[] = {
 	{"signing", SMB3SIGN_USE_SIGNING},
 	{"c2s", SMB3SIGN_USE_CLIENT_TO_SERVER},
@@ -53,15 +45,6 @@ struct request {
 	smb3sign_preauth preauth;
 	size_t length;
 };
-
-static const struct named *find_name(const char *what, const struct named *list, const char *name)
-{
-	for (; list->name; list++)
-		if (!strcmp(list->name, name))
-			return list;
-	complain("%s: no value '%s'", what, name);
-	return NULL;
-}
 
 static int hash_file(smb3sign_preauth *preauth, const char *path)
 {
@@ -101,10 +84,10 @@ static int take_option(struct request *r, int opt, const char *arg)
 {
 	switch (opt) {
 	case 'd':
-		r->dialect = find_name("--dialect", dialects, arg);
+		r->dialect = find_named("--dialect", dialect_options, arg);
 		return r->dialect ? 0 : -1;
 	case 'u':
-		r->use = find_name("--use", uses, arg);
+		r->use = find_named("--use", uses, arg);
 		return r->use ? 0 : -1;
 	case 'k':
 		r->have_key = 1;

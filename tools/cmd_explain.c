@@ -20,34 +20,29 @@ static const char usage[] =
 	"Usage: smb3sign explain --alg ALG --key HEX [OPTION...] FILE...\n"
 	"       smb3sign explain --dialect DIALECT --session-key HEX [OPTION...] FILE...\n"
 	"\n"
-	"Says what was done wrong when the messages of FILE were signed. A FILE holds a message or a compound as on "
-	"the "
-	"wire\n"
-	"without the 4-byte transport prefix (\"-\": standard input). For each message whose signature is wrong, the "
-	"usual\n"
-	"mistakes are tried, each alone and every two together, and what gives the signature that the message has is\n"
-	"named: \"matches if ...: fix: ...\".\n"
+	"Says what was done wrong when the messages of FILE were signed. A FILE holds a message or a\n"
+	"compound as on the wire without the 4-byte transport prefix (\"-\": standard input). For each\n"
+	"message whose signature is wrong, the usual mistakes are tried, each alone and every two\n"
+	"together, and what gives the signature that the message has is named: \"matches if ...: fix: ...\".\n"
 	"\n"
-	"  --alg ALG               gmac, cmac or hmac: what the message should be signed with; needed with --key and "
-	"for\n"
-	"                          3.1.1\n"
-	"  --key HEX               the signing key, 16 bytes: mistakes of its derivation cannot be found then\n"
+	"  --alg ALG               gmac, cmac or hmac: what the message should be signed with; needed with\n"
+	"                          --key and for 3.1.1\n"
+	"  --key HEX               the signing key, 16 bytes: mistakes of its derivation cannot be found\n"
+	"                          then\n"
 	"  --dialect DIALECT       2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1\n"
 	"  --session-key HEX       the session key that the authentication gave, whole\n"
 	"  --preauth HEX           3.1.1: the 64 bytes of the preauthentication hash; or\n"
-	"  --message FILE          3.1.1: the messages to hash, in order, each option one more: both NEGOTIATE "
-	"messages,\n"
-	"                          then all SESSION_SETUP messages with the final response, without transport prefix;\n"
-	"                          mistakes in hashing can be found so\n"
+	"  --message FILE          3.1.1: the messages to hash, in order, each option one more: both\n"
+	"                          NEGOTIATE messages, then all SESSION_SETUP messages with the final\n"
+	"                          response, without transport prefix; mistakes in hashing can be found so\n"
 	"  --channel-key HEX       after a bind: the session key that the bind's authentication gave, ...\n"
 	"  --channel-preauth HEX   ... its hash, ...\n"
 	"  --channel-message FILE  ... or the messages of its connection\n"
 	"  --request FILE          the request that a response answers (its signature may have been copied)\n"
 	"  --json                  a JSON object a line for each message, instead of text\n"
 	"\n"
-	"Exit status: 0 if all signatures are right; 1 if one is wrong, explained or not; 2 if the input is malformed, "
-	"or\n"
-	"for usage.\n";
+	"Exit status: 0 if all signatures are right; 1 if one is wrong, explained or not; 2 if the input is\n"
+	"malformed, or for usage.\n";
 
 /* 4 GiB of bytes through MACs: some seconds. */
 #define EFFORT (UINT64_C(1) << 32)
@@ -156,36 +151,20 @@ static int take_file(struct origin *o, const char *path)
 	return 0;
 }
 
-static int take_dialect(struct job *job, const char *name)
-{
-	static const struct {
-		const char *name;
-		unsigned dialect;
-	} dialects[] = {{"2.0.2", 0x0202}, {"2.1", 0x0210}, {"3.0", 0x0300}, {"3.0.2", 0x0302}, {"3.1.1", 0x0311}};
-
-	for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
-		if (!strcmp(dialects[i].name, name)) {
-			job->dialect = dialects[i].dialect;
-			return 0;
-		}
-	}
-	complain("--dialect: no value '%s'", name);
-	return -1;
-}
-
 static int take_option(struct job *job, int opt, const char *arg)
 {
 	struct origin *s = &job->session, *c = &job->channel;
-	unsigned alg;
+	const struct named *named;
 
 	switch (opt) {
 	case 'a':
-		if (algorithm_from_option("--alg", arg, &alg))
-			return -1;
-		job->alg = (int)alg;
-		return 0;
+		named = find_named("--alg", algorithm_options, arg);
+		job->alg = named ? (int)named->value : -1;
+		return named ? 0 : -1;
 	case 'd':
-		return take_dialect(job, arg);
+		named = find_named("--dialect", dialect_options, arg);
+		job->dialect = named ? named->value : 0;
+		return named ? 0 : -1;
 	case 'k':
 		s->have_key = job->is_signing_key = 1;
 		s->key_len = SMB3SIGN_KEY_LEN;

@@ -54,14 +54,17 @@ static int read_options(struct job *job, uint8_t raw[SMB3SIGN_KEY_LEN], int argc
 		{"output", required_argument, NULL, 'o'},
 		{NULL, 0, NULL, 0},
 	};
-	int opt, have_alg = 0, have_key = 0;
+	const struct named *alg = NULL;
+	int opt, have_key = 0;
 
 	while ((opt = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
 		if (opt == 'h') {
 			fputs(signing ? sign_usage : verify_usage, stdout);
 			return 0;
-		} else if (opt == 'a' && !algorithm_from_option("--alg", optarg, &job->alg)) {
-			have_alg = 1;
+		} else if (opt == 'a') {
+			alg = find_named("--alg", algorithm_options, optarg);
+			if (!alg)
+				return -1;
 		} else if (opt == 'k' && !hex_decode_exactly("--key", optarg, raw, SMB3SIGN_KEY_LEN)) {
 			have_key = 1;
 		} else if (opt == 'o' && signing) {
@@ -72,10 +75,11 @@ static int read_options(struct job *job, uint8_t raw[SMB3SIGN_KEY_LEN], int argc
 			return -1;
 		}
 	}
-	if (!have_alg || !have_key || optind != argc - 1) {
+	if (!alg || !have_key || optind != argc - 1) {
 		complain("--alg, --key and one FILE are needed");
 		return -1;
 	}
+	job->alg = alg->value;
 	return 1;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names for what stands in an SMB2 header (MS-SMB2 2.2.1.2) and for what the library says of it. */
+#include <stdio.h>
+#include <string.h>
+
 #include "header.h"
 #include "tool.h"
 
@@ -22,22 +25,41 @@ const char *algorithm_name(unsigned alg)
 	return alg < sizeof names / sizeof names[0] ? names[alg] : "-";
 }
 
-int algorithm_from_option(const char *what, const char *name, unsigned *alg)
+static void complain_of(const char *what, const struct named *list, const char *name)
 {
-	static const struct {
-		const char *name;
-		unsigned alg;
-	} options[] = {{"gmac", SMB3SIGN_AES_GMAC}, {"cmac", SMB3SIGN_AES_CMAC}, {"hmac", SMB3SIGN_HMAC_SHA256}};
+	char names[128] = "";
 
-	for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-		if (!strcmp(name, options[i].name)) {
-			*alg = options[i].alg;
-			return 0;
-		}
+	for (const struct named *n = list; n->name; n++) {
+		size_t used = strlen(names);
+
+		snprintf(names + used, sizeof names - used, "%s%s",
+			 n == list   ? ""
+			 : n[1].name ? ", "
+				     : " or ",
+			 n->name);
 	}
-	complain("%s: '%s' is not gmac, cmac or hmac", what, name);
-	return -1;
+	complain("%s: '%s' is not %s", what, name, names);
 }
+
+const struct named *find_named(const char *what, const struct named *list, const char *name)
+{
+	for (const struct named *n = list; n->name; n++)
+		if (!strcmp(n->name, name))
+			return n;
+	complain_of(what, list, name);
+	return NULL;
+}
+
+const struct named algorithm_options[] = {
+	{"gmac", SMB3SIGN_AES_GMAC},
+	{"cmac", SMB3SIGN_AES_CMAC},
+	{"hmac", SMB3SIGN_HMAC_SHA256},
+	{NULL, 0},
+};
+
+const struct named dialect_options[] = {
+	{"2.0.2", 0x0202}, {"2.1", 0x0210}, {"3.0", 0x0300}, {"3.0.2", 0x0302}, {"3.1.1", 0x0311}, {NULL, 0},
+};
 
 const char *exemption_name(int reason)
 {

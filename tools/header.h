@@ -59,9 +59,18 @@ static inline struct header read_header(const uint8_t *p)
 
 const char *command_name(unsigned command);
 
-/* Algorithms: as shown, and as on the command line (0, or -1 after a complaint). */
 const char *algorithm_name(unsigned alg);
-int algorithm_from_option(const char *what, const char *name, unsigned *alg);
+
+/* What words of the command line stand for. Lists end with a NULL. */
+struct named {
+	const char *name;
+	unsigned value;
+};
+
+extern const struct named algorithm_options[], dialect_options[];
+
+/* NULL after a complaint that names the option `what`. */
+const struct named *find_named(const char *what, const struct named *list, const char *name);
 
 /* Why a message is never signed: for a result of smb3sign_exempt() above 0. */
 const char *exemption_name(int reason);

@@ -269,8 +269,7 @@ static int take_end(struct keyfile *k)
 		complain("%s: keys for decryption only; signatures need the session key, the second field", k->path);
 	else
 		complain("%s: no keys: neither Wireshark's list (SESSIONID,SESSIONKEY,...), nor lines "
-			 "SESSIONID=SESSIONKEY, "
-			 "nor a log that Samba wrote under 'debug encryption = yes', for SMB 3",
+			 "SESSIONID=SESSIONKEY, nor a log that Samba wrote under 'debug encryption = yes', for SMB 3",
 			 k->path);
 	return -1;
 }
